@@ -1,0 +1,53 @@
+"""What happened, as frozen records: the provider's lane of the history.
+
+Rule 1: an entry says what is the case; the sink decides where and when it is written.
+Rule 2: the sink is called inside the block that changes the state, so no reader of the
+        history ever sees an answer before the effect it speaks of.
+Rule 3: ``value`` holds JSON data only, and always a ``what`` that names the fact.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+Kind = Literal[
+    "invoke",
+    "ok",
+    "fail",
+    "unknown",
+    "effect",
+    "send",
+    "receive",
+    "park",
+    "release",
+    "drop",
+    "crash",
+    "restart",
+    "read",
+]
+
+PROVIDER: Final = "provider"
+WEBHOOK: Final = "webhook"
+FAULT: Final = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fact, before it has a place and a time in the history.
+
+    ``lane`` is who it happened to: ``client:n``, ``provider``, ``webhook``, ``database``,
+    ``process:name``, ``fault`` or ``judge``. ``order`` is the merchant's own reference,
+    ``key`` the idempotency key in play, ``cause`` the index of the record that caused it.
+    """
+
+    lane: str
+    kind: Kind
+    value: Mapping[str, Any] = field(default_factory=dict)
+    order: str | None = None
+    tenant: str | None = None
+    key: str | None = None
+    cause: int | None = None
+
+
+Sink = Callable[[Entry], int]
+"""Takes an entry into the history and returns its index."""
