@@ -1,0 +1,36 @@
+# Two commands for a newcomer: `make verify` and `make test`. Both set themselves up.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: verify test lint types contracts check clean
+
+verify: $(READY)
+	@$(BIN)/onecharge verify
+
+test: $(READY)
+	@$(BIN)/pytest
+
+lint: $(READY)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: $(READY)
+	@$(BIN)/mypy
+
+contracts: $(READY)
+	@$(BIN)/lint-imports
+
+check: test lint types contracts
+
+clean:
+	rm -rf $(VENV) .onecharge .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# The environment is made anew whenever what it is made from has changed.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "onecharge needs Python 3.11 or newer, found " + sys.version.split()[0])'
+	@echo "onecharge: making $(VENV) (once; about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@

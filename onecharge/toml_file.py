@@ -1,0 +1,152 @@
+"""A TOML file, read so that every error names the file, the line, the field and what was expected.
+
+Rule 1: a user's mistake is a ``FileError`` with one clear sentence, never a traceback.
+Rule 2: models validate; this file only finds the place in the text where they were offended.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+Location = tuple[str | int, ...]
+
+
+class Section(BaseModel):
+    """A table of a file of ours: strict, frozen, and closed to fields it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class FileError(Exception):
+    """A file of the user's that cannot be used; the message is the whole explanation."""
+
+    @classmethod
+    def at(cls, path: Path, line: int | None, field: str, says: str) -> Self:
+        """Name the place as editors do: ``path:line: field: what is wrong``."""
+        place = f"{path}:{line}" if line else f"{path}"
+        return cls(f"{place}: {field}: {says}" if field else f"{place}: {says}")
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the file's data and its text; raise ``FileError`` if it cannot be read or parsed."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    try:
+        return tomllib.loads(text), text
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path}: not valid TOML: {error}") from None
+
+
+def validated(model: type[Model], data: dict[str, Any], text: str, path: Path) -> Model:
+    """Return the data as a model; raise ``FileError`` naming the first offended field."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _explained(error, model, text, path) from None
+
+
+def line_of(text: str, location: Sequence[str | int]) -> int | None:
+    """Find the line (from 1) on which the value at ``location`` stands, or its nearest parent."""
+    places = dict(_places(text))
+    for length in range(len(location), 0, -1):
+        found = places.get(tuple(location[:length]))
+        if found is not None:
+            return found
+    return None
+
+
+def field_name(location: Sequence[str | int]) -> str:
+    """Write a location as people do: ``faults[2].times``."""
+    name = ""
+    for part in location:
+        name += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if name else part
+    return name
+
+
+def _explained(
+    error: ValidationError, model: type[BaseModel], text: str, path: Path
+) -> FileError:
+    first = error.errors(include_url=False)[0]
+    location = tuple(first["loc"])
+    known = places_known(model, location[:-1])
+    match first["type"]:
+        case "extra_forbidden":
+            near = difflib.get_close_matches(str(location[-1]), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+            says = f"unknown field; {hint}"
+        case "missing":
+            says = "required, but missing"
+        case "value_error":
+            says = str(first["ctx"]["error"])
+        case _:
+            says = f"{_lowered(first['msg'])}, found {first['input']!r}"
+    while location and line_of(text, location) is None and isinstance(location[-1], str):
+        if first["type"] == "missing" or len(location) == 1:
+            break
+        location = location[:-1]
+    return FileError.at(path, line_of(text, location), field_name(tuple(first["loc"])), says)
+
+
+def places_known(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """Return the fields that the table at ``location`` may have."""
+    here: Any = model
+    for part in location:
+        if isinstance(part, int) or not isinstance(here, type):
+            continue
+        field = here.model_fields.get(part) if issubclass(here, BaseModel) else None
+        here = _model_in(field.annotation) if field else None
+    return list(here.model_fields) if isinstance(here, type) else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that an annotation such as ``tuple[Kill, ...]`` or ``Read | None`` holds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    parts: Iterable[Any] = getattr(annotation, "__args__", ())
+    return next((found for part in parts if (found := _model_in(part))), None)
+
+
+def _places(text: str) -> Iterable[tuple[Location, int]]:
+    """Walk the text and yield where each table and key begins. A sketch of TOML, not a parser."""
+    table: Location = ()
+    counts: dict[Location, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _numbered(_parts(header[2]), counts, array=header[1] == "[[")
+            yield table, number
+        elif key := _KEY.match(line):
+            yield (*table, *_parts(key[1])), number
+
+
+def _numbered(parts: Location, counts: dict[Location, int], *, array: bool) -> Location:
+    """Put the index of the current element behind each part that is an array of tables."""
+    numbered: Location = ()
+    for position, part in enumerate(parts):
+        numbered = (*numbered, part)
+        if array and position == len(parts) - 1:
+            counts[numbered] = counts.get(numbered, -1) + 1
+        if numbered in counts:
+            numbered = (*numbered, counts[numbered])
+    return numbered
+
+
+def _parts(dotted: str) -> Location:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
