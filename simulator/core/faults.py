@@ -6,10 +6,11 @@ Rule 2: a fault decides, the provider acts: every method returns a bend, a value
 Rule 3: a fault is *fair* when a provider that keeps its documented promises could do it.
 """
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simulator.core.messages import HttpReply, Until
+from simulator.core.messages import HttpReply, Seam, Until
 
 if TYPE_CHECKING:
     from simulator.core.calls import Call
@@ -27,12 +28,14 @@ class Hold:
 class Answer:
     """Answer with this error instead; before the commit, nothing happens at all.
 
-    ``stored`` binds the answer to the idempotency key, so that every replay repeats it.
+    ``stored`` binds the answer to the idempotency key, so that every replay repeats it. It means
+    nothing where no key is claimed: on receipt, and when the answer was a replay already.
     """
 
     status: int
     code: str
     stored: bool = False
+    retry_after_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,12 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Break the connection instead of answering: ``reset``, ``silence`` or ``cut``."""
+    """Break the connection instead of answering; see ``Drop`` for the ways to do it.
 
-    how: str
+    Before the commit, nothing happens and the key is free again.
+    """
+
+    how: Literal["reset", "silence", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,15 @@ class IgnoreKey:
     """Treat the call as if it had carried no idempotency key."""
 
 
-Bend = Hold | Answer | Rewrite | Break | Decline | IgnoreKey
+ReceiveBend = Hold | Answer | Break | IgnoreKey
+CommitBend = Hold | Answer | Break | Decline
+AnswerBend = Hold | Answer | Break | Rewrite
+Bend = ReceiveBend | CommitBend | AnswerBend
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Send the event this many times: one after the other's answer, or all at once."""
+    """Send the event this many times: one after the other's acknowledgement, or all at once."""
 
     count: int
     concurrent: bool = False
@@ -77,22 +86,39 @@ class Missign:
     """Sign this attempt with a secret the endpoint does not know."""
 
 
-DeliveryBend = Copies | Missign
+@dataclass(frozen=True, slots=True)
+class Withhold:
+    """Never tell this endpoint of this event; a resend is a new delivery."""
+
+
+DeliveryBend = Copies | Missign | Withhold
 
 
 class Fault:
     """Something that goes wrong at one or more seams; see ``simulator/faults`` for all of them."""
 
+    __slots__ = ()
+
+    name: ClassVar[str] = "fault"
     fair: ClassVar[bool] = True
 
-    def on_receive(self, call: "Call") -> Bend | None:
+    def __init_subclass__(cls) -> None:
+        """Name the fault as its file is named: ``LoseReply`` is ``lose_reply``."""
+        cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    @classmethod
+    def bends(cls, seam: Seam) -> bool:
+        """Tell whether this kind of fault has anything to say at a seam."""
+        return getattr(cls, seam) is not getattr(Fault, seam)
+
+    def on_receive(self, call: "Call") -> ReceiveBend | None:
         """Bend a call before its key is looked up."""
 
-    def before_commit(self, call: "Call") -> Bend | None:
+    def before_commit(self, call: "Call") -> CommitBend | None:
         """Bend a call whose key is claimed and whose effect has not happened."""
 
-    def after_commit(self, call: "Call", reply: HttpReply) -> Bend | None:
-        """Bend the answer to a call whose effect has happened."""
+    def after_commit(self, call: "Call", reply: HttpReply) -> AnswerBend | None:
+        """Bend the answer to a call whose effect has happened, now or when it was replayed."""
 
     def on_delivery(self, delivery: "Delivery") -> DeliveryBend | None:
-        """Bend the news of it."""
+        """Bend the news of it: the attempt that is about to begin."""

@@ -51,3 +51,14 @@ class Entry:
 
 Sink = Callable[[Entry], int]
 """Takes an entry into the history and returns its index."""
+
+
+class Journal:
+    """The plainest sink: a list in memory, for tests and for the provider on its own."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def __call__(self, entry: Entry) -> int:
+        self.entries.append(entry)
+        return len(self.entries) - 1

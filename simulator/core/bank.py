@@ -1,0 +1,183 @@
+"""The bank behind the API: it executes what a call asks, or refuses, and says what changed.
+
+Rule 1: one execution is one step; it changes everything or nothing.
+Rule 2: it knows calls and charges, nothing of keys, faults, events or HTTP.
+Rule 3: a foreign charge is an absent charge: accounts never see each other's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import assert_never
+
+from simulator.core.calls import (
+    CancelCharge,
+    CaptureCharge,
+    ChargeParams,
+    CreateCharge,
+    ListCharges,
+    ReadCharge,
+    RefundCharge,
+)
+from simulator.core.charges import Charge, Impossible, Refund
+from simulator.core.ledger import Ledger
+from simulator.core.results import (
+    ChargeMade,
+    ChargeShown,
+    ChargesListed,
+    Problem,
+    RefundMade,
+    Result,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A charge took a step. ``fact`` names it, for example ``charge.captured``."""
+
+    fact: str
+    charge: Charge
+    amount_minor: int
+    refund: Refund | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an execution came to. No change means that no money moved and nothing else did."""
+
+    result: Result
+    change: Change | None = None
+
+
+class Bank:
+    """Charges, refunds and the ledger that is the truth about them."""
+
+    def __init__(self, namespace: str = "") -> None:
+        self.ledger = Ledger()
+        self._charges: dict[str, Charge] = {}
+        self._by_reference: dict[tuple[str, str], list[str]] = {}
+        self._by_account: dict[str, list[str]] = {}
+        self._refunds = 0
+        self._namespace = namespace
+
+    @property
+    def charges(self) -> Mapping[str, Charge]:
+        """Every charge by id, as it now is, oldest first."""
+        return MappingProxyType(self._charges)
+
+    def execute(
+        self, params: ChargeParams, account: str, now: float, *, decline: str | None = None
+    ) -> Outcome:
+        """Do what is asked. With ``decline``, the bank says no where it is asked for money."""
+        try:
+            match params:
+                case CreateCharge():
+                    return self._create(params, account, now, decline)
+                case CaptureCharge(charge_id, amount_minor):
+                    charge = self._find(charge_id, account)
+                    return self._capture(charge, amount_minor, decline)
+                case CancelCharge(charge_id):
+                    return self._cancel(self._find(charge_id, account), decline)
+                case RefundCharge(charge_id, amount_minor):
+                    charge = self._find(charge_id, account)
+                    return self._refund(charge, amount_minor, decline)
+                case ReadCharge(charge_id):
+                    return Outcome(ChargeShown(self._find(charge_id, account)))
+                case ListCharges(reference):
+                    return Outcome(ChargesListed(self._listed(account, reference)))
+                case _:
+                    assert_never(params)
+        except Impossible as reason:
+            return Outcome(Problem(reason.code, str(reason)))
+
+    def order_of(self, charge_id: str, account: str) -> str | None:
+        """Return the reference of a charge, if this account has it and it carries one."""
+        charge = self._charges.get(charge_id)
+        return charge.reference if charge and charge.account == account else None
+
+    def _create(
+        self, wish: CreateCharge, account: str, now: float, decline: str | None
+    ) -> Outcome:
+        pending = Charge(
+            f"ch_{self._namespace}{len(self._charges) + 1}",
+            account,
+            wish.amount_minor,
+            wish.currency,
+            wish.reference,
+            wish.customer,
+            wish.metadata,
+            now,
+        )
+        if decline is not None:
+            change = Change("charge.declined", pending.decline(decline), wish.amount_minor)
+        elif wish.capture:
+            change = Change("charge.captured", pending.capture(), wish.amount_minor)
+        else:
+            change = Change("charge.authorised", pending.authorise(), wish.amount_minor)
+        self._by_account.setdefault(account, []).append(pending.id)
+        if wish.reference is not None:
+            self._by_reference.setdefault((account, wish.reference), []).append(pending.id)
+        self._record(change)
+        return Outcome(ChargeMade(change.charge), change)
+
+    def _capture(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
+        if decline is not None:
+            declined = charge.decline(decline)
+            change = Change("charge.declined", declined, charge.amount_minor)
+        else:
+            captured = charge.capture(amount_minor)
+            change = Change("charge.captured", captured, captured.captured_minor)
+        self._record(change)
+        return Outcome(ChargeShown(change.charge), change)
+
+    def _cancel(self, charge: Charge, decline: str | None) -> Outcome:
+        cancelled = charge.cancel()
+        if decline is not None:
+            return Outcome(Problem("cancel_declined", decline))
+        change = Change("charge.cancelled", cancelled, charge.amount_minor)
+        self._record(change)
+        return Outcome(ChargeShown(cancelled), change)
+
+    def _refund(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
+        left_minor = charge.captured_minor - charge.refunded_minor
+        back_minor = left_minor if amount_minor is None else amount_minor
+        refunded = charge.refund(back_minor)
+        if decline is not None:
+            return Outcome(Problem("refund_declined", decline))
+        self._refunds += 1
+        refund = Refund(f"re_{self._namespace}{self._refunds}", charge.id, back_minor)
+        change = Change("charge.refunded", refunded, back_minor, refund)
+        self._record(change)
+        return Outcome(RefundMade(refund, refunded), change)
+
+    def _record(self, change: Change) -> None:
+        """Put the charge in its new state and, where money moved, post it."""
+        charge = change.charge
+        self._charges[charge.id] = charge
+        if change.fact in ("charge.captured", "charge.refunded"):
+            self.ledger.post(
+                "capture" if change.fact == "charge.captured" else "refund",
+                charge=charge.id,
+                account=charge.account,
+                reference=charge.reference,
+                customer=charge.customer,
+                amount_minor=change.amount_minor,
+                currency=charge.currency,
+            )
+
+    def _find(self, charge_id: str, account: str) -> Charge:
+        charge = self._charges.get(charge_id)
+        if charge is None or charge.account != account:
+            raise _NoSuchCharge(f"no charge {charge_id}")
+        return charge
+
+    def _listed(self, account: str, reference: str | None) -> tuple[Charge, ...]:
+        if reference is None:
+            ids = self._by_account.get(account, [])
+        else:
+            ids = self._by_reference.get((account, reference), [])
+        return tuple(self._charges[id_] for id_ in ids)
+
+
+class _NoSuchCharge(Impossible):
+    code = "not_found"

@@ -1,0 +1,144 @@
+"""A call is one request to the provider, read and named.
+
+Rule 1: what is asked is a tagged value of its own; its ``operation`` is the name that rules,
+        journal and reports use.
+Rule 2: a dialect reads an ``Operation`` out of a request, or says why it cannot.
+Rule 3: a call never changes. What becomes of it is told by the journal.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from simulator.core.messages import HttpRequest
+    from simulator.core.results import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class CreateCharge:
+    operation: ClassVar[str] = "charge.create"
+
+    amount_minor: int
+    currency: str
+    reference: str | None = None
+    customer: str | None = None
+    capture: bool = True
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureCharge:
+    """Take the money that was authorised, or a part of it."""
+
+    operation: ClassVar[str] = "charge.capture"
+
+    charge: str
+    amount_minor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCharge:
+    operation: ClassVar[str] = "charge.cancel"
+
+    charge: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefundCharge:
+    """Give back a part of the money, or all that is left of it."""
+
+    operation: ClassVar[str] = "charge.refund"
+
+    charge: str
+    amount_minor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCharge:
+    operation: ClassVar[str] = "charge.read"
+
+    charge: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListCharges:
+    operation: ClassVar[str] = "charge.list"
+
+    reference: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    operation: ClassVar[str] = "event.read"
+
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListEvents:
+    operation: ClassVar[str] = "event.list"
+
+    delivered: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResendEvent:
+    operation: ClassVar[str] = "event.resend"
+
+    event: str
+
+
+ChargeParams = (
+    CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
+)
+EventParams = ReadEvent | ListEvents | ResendEvent
+Params = ChargeParams | EventParams
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a request asks for, on whose account, under which key.
+
+    ``fingerprint`` is a digest of all that must be equal when the key is used again.
+    """
+
+    params: Params
+    account: str
+    key: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A request that asks for nothing we know, or asks for it badly.
+
+    ``operation`` is what was meant, where that could be told.
+    """
+
+    problem: "Problem"
+    operation: str = "unknown"
+    account: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the provider, from its arrival on.
+
+    ``order`` is the merchant's reference, its own or that of the charge it names. ``cause`` is
+    the index of its ``receive`` record.
+    """
+
+    id: str
+    operation: str
+    account: str
+    key: str | None
+    order: str | None
+    params: Params
+    fingerprint: str
+    request: "HttpRequest"
+    cause: int
+
+    def __repr__(self) -> str:
+        return f"<Call {self.id} {self.operation} {self.order or '-'}>"

@@ -1,0 +1,180 @@
+"""The duty to tell an endpoint of an event, and every attempt at it.
+
+Rule 1: at least once, in no promised order, on the dialect's schedule of virtual time.
+Rule 2: attempts count from 1 and never start again; a copy is an attempt like any other.
+Rule 3: each copy has its own retries; the duty is done when any attempt is acknowledged.
+Rule 4: what is due next is the top of a heap; nothing is ever searched for.
+"""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.core.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where webhooks go. ``account`` limits it to the events of one account."""
+
+    url: str
+    secret: str
+    account: str | None = None
+
+
+@dataclass(slots=True)
+class Delivery:
+    """The duty to tell one endpoint of one event. Faults read it and never write.
+
+    ``attempts`` counts those begun so far, so that the coming one is ``attempts + 1``.
+    ``in_turn`` is how many copies are sent one after the other's acknowledgement.
+    """
+
+    id: str
+    event: "Event"
+    endpoint: Endpoint
+    attempts: int = 0
+    in_turn: int = 1
+    acknowledged: bool = False
+    withheld: bool = False
+
+    def __repr__(self) -> str:
+        told = "acknowledged" if self.acknowledged else f"{self.attempts} attempts"
+        return f"<Delivery {self.id} {self.event.id} {told}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One POST for a delivery. ``cause`` is the index of its ``send`` record."""
+
+    id: str
+    delivery: str
+    number: int
+    copy: int
+    event: "Event"
+    url: str
+    secret: str
+    cause: int
+
+    @property
+    def order(self) -> str | None:
+        return self.event.order
+
+    @property
+    def account(self) -> str:
+        return self.event.account
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The endpoint answered an attempt; whether that was an acknowledgement is not said."""
+
+    status: int
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """No answer to an attempt: refused, reset, timed out. Whether it was read is unknown."""
+
+    error: str
+
+
+AttemptOutcome = Answered | NoAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One copy of a delivery is due: its ``tries`` earlier attempts failed."""
+
+    delivery: Delivery
+    copy: int = 1
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """Every duty there ever was, and which is due next."""
+
+    schedule_s: tuple[float, ...]
+    endpoints: list[Endpoint] = field(default_factory=list)
+    by_id: dict[str, Delivery] = field(default_factory=dict)
+    _due: list[tuple[float, int, Turn]] = field(default_factory=list)
+    _pushed: int = 0
+    _in_flight: dict[str, Turn] = field(default_factory=dict)
+    _told: dict[str, set[str]] = field(default_factory=dict)
+    _untold: dict[str, set[str]] = field(default_factory=dict)
+
+    def add_endpoint(self, endpoint: Endpoint) -> None:
+        """Tell this endpoint of every event to come."""
+        self.remove_endpoint(endpoint.url, endpoint.account)
+        self.endpoints.append(endpoint)
+
+    def remove_endpoint(self, url: str, account: str | None = None) -> None:
+        """Stop telling this URL anything; what is still due to it is never sent."""
+        self.endpoints = [e for e in self.endpoints if (e.url, e.account) != (url, account)]
+        self._due = [due for due in self._due if due[2].delivery.endpoint in self.endpoints]
+        self._due.sort()
+
+    def endpoints_for(self, account: str) -> list[Endpoint]:
+        return [e for e in self.endpoints if e.account is None or e.account == account]
+
+    def owe(self, delivery: Delivery, now: float) -> None:
+        """Take on a duty: its first attempt is due when the schedule says."""
+        self.by_id[delivery.id] = delivery
+        event, url = delivery.event.id, delivery.endpoint.url
+        if url not in self._told.get(event, ()):
+            self._untold.setdefault(event, set()).add(url)
+        self._push(now + self.schedule_s[0], Turn(delivery))
+
+    def next_due(self, now: float) -> Turn | None:
+        """Take the next turn that is due, if any."""
+        if self._due and self._due[0][0] <= now:
+            return heappop(self._due)[2]
+        return None
+
+    def next_wakeup(self) -> float | None:
+        """Return when the next turn is due, in seconds of virtual time."""
+        return self._due[0][0] if self._due else None
+
+    @property
+    def unfinished(self) -> int:
+        """How many attempts are in flight or still to come."""
+        return len(self._due) + len(self._in_flight)
+
+    def begin(self, attempt_id: str, turn: Turn) -> int:
+        """Count one attempt as begun, and return its number."""
+        turn.delivery.attempts += 1
+        self._in_flight[attempt_id] = turn
+        return turn.delivery.attempts
+
+    def finish(self, attempt_id: str, now: float, *, acknowledged: bool) -> bool:
+        """Plan what follows from an attempt's outcome; tell whether it was in flight at all."""
+        turn = self._in_flight.pop(attempt_id, None)
+        if turn is None:
+            return False
+        if acknowledged:
+            self._acknowledge(turn, now)
+        elif turn.tries + 1 < len(self.schedule_s):
+            wait_s = self.schedule_s[turn.tries + 1]
+            self._push(now + wait_s, Turn(turn.delivery, turn.copy, turn.tries + 1))
+        return True
+
+    def delivered(self, event_id: str) -> bool:
+        """Tell whether every endpoint that should know of this event has acknowledged it."""
+        return event_id in self._told and not self._untold.get(event_id)
+
+    def _acknowledge(self, turn: Turn, now: float) -> None:
+        delivery = turn.delivery
+        delivery.acknowledged = True
+        event, url = delivery.event.id, delivery.endpoint.url
+        self._told.setdefault(event, set()).add(url)
+        self._untold.get(event, set()).discard(url)
+        if turn.copy < delivery.in_turn:
+            self._push(now, Turn(delivery, turn.copy + 1))
+
+    def _push(self, due_s: float, turn: Turn) -> None:
+        if turn.delivery.endpoint in self.endpoints:
+            self._pushed += 1
+            heappush(self._due, (due_s, self._pushed, turn))

@@ -1,0 +1,52 @@
+"""What a provider's API looks like, as far as the machine needs to know.
+
+Rule 1: a dialect translates; it keeps no state and decides nothing about money.
+Rule 2: ``read`` never raises, whatever was sent: bad input becomes ``Unreadable``.
+Rule 3: time comes in as a number: virtual seconds in results, real seconds in signatures.
+"""
+
+from typing import Protocol
+
+from simulator.core.calls import Operation, Unreadable
+from simulator.core.events import Event
+from simulator.core.idempotency import KeyPolicy
+from simulator.core.messages import HttpReply, HttpRequest
+from simulator.core.results import Result
+
+
+class Dialect(Protocol):
+    """One provider's way of saying things. One file each in ``simulator/dialects``."""
+
+    @property
+    def name(self) -> str:
+        """The public name: that of the dialect's file."""
+
+    @property
+    def keys(self) -> KeyPolicy:
+        """What this provider does with idempotency keys, as data."""
+
+    @property
+    def schedule_s(self) -> tuple[float, ...]:
+        """Seconds of virtual time before the first attempt, the second, and so on."""
+
+    @property
+    def foreign_secret(self) -> str:
+        """A well-formed webhook secret that no endpoint has."""
+
+    def read(self, request: HttpRequest) -> Operation | Unreadable:
+        """Tell what a request asks for."""
+
+    def answer(self, result: Result) -> HttpReply:
+        """Put a result into words."""
+
+    def replay(self, reply: HttpReply) -> HttpReply:
+        """Mark a stored reply as one that was sent before, as this provider does."""
+
+    def accepts_secret(self, secret: str) -> bool:
+        """Tell whether a webhook secret is well-formed."""
+
+    def message(self, event: Event, url: str, secret: str, wall_s: float) -> HttpRequest:
+        """Return the signed POST that tells ``url`` of an event; its ``path`` is the whole URL."""
+
+    def acknowledged(self, status: int, body: bytes) -> bool:
+        """Tell whether this answer to a webhook ends the delivery."""

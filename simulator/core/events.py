@@ -1,0 +1,37 @@
+"""Facts at the provider. An event has one id for ever; what repeats is its delivery.
+
+Rule 1: an event is born in the block that commits its effect, never before, never later.
+Rule 2: it carries the charge as it was at that moment; a frozen charge makes that free.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.core.charges import Charge, Refund
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that became true of a charge.
+
+    ``created_s`` is virtual time; ``cause`` is the index of its ``event.created`` record.
+    """
+
+    id: str
+    type: str
+    charge: "Charge"
+    refund: "Refund | None"
+    created_s: float
+    cause: int
+
+    @property
+    def account(self) -> str:
+        return self.charge.account
+
+    @property
+    def order(self) -> str | None:
+        return self.charge.reference
+
+    def __repr__(self) -> str:
+        return f"<Event {self.id} {self.type} {self.charge.id}>"

@@ -1,0 +1,81 @@
+"""What an operation comes to, before a dialect puts it into words.
+
+Rule 1: a result says what is the case; statuses, headers and JSON belong to the dialect.
+Rule 2: a ``Problem`` is a result as well: one code for each thing that can be wrong.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.core.charges import Charge, Refund
+    from simulator.core.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The operation was refused, or failed.
+
+    ``status`` is set only by a fault that insists on one; otherwise the dialect knows it.
+    """
+
+    code: str
+    detail: str = ""
+    status: int | None = None
+    retry_after_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeMade:
+    """A charge was created: it may be captured, authorised, pending or declined."""
+
+    charge: "Charge"
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeShown:
+    """A charge as it now is: read, captured or cancelled."""
+
+    charge: "Charge"
+
+
+@dataclass(frozen=True, slots=True)
+class ChargesListed:
+    charges: "tuple[Charge, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class RefundMade:
+    refund: "Refund"
+    charge: "Charge"
+
+
+@dataclass(frozen=True, slots=True)
+class EventShown:
+    event: "Event"
+    delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventsListed:
+    events: tuple[EventShown, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventResent:
+    """The event will be delivered once more, under its old id."""
+
+    event: "Event"
+    delivered: bool
+
+
+Result = (
+    ChargeMade
+    | ChargeShown
+    | ChargesListed
+    | RefundMade
+    | EventShown
+    | EventsListed
+    | EventResent
+    | Problem
+)
