@@ -1,0 +1,124 @@
+"""The recorder writes the history as it happens.
+
+Rule 1: a record has reached the operating system before the caller goes on: a killed harness
+        loses nothing that anybody has seen the consequences of.
+Rule 2: what cannot be written is still kept in memory and judged; ``lost`` says so.
+Rule 3: after a failed write the file is left alone: it ends where the disk did, with at most one
+        torn line, and never has a hole in the middle.
+Rule 4: a history is never overwritten.
+"""
+
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from onecharge.history.records import HEADER, VERSION, Record, to_line
+from simulator.core.journal import Entry
+
+Subscriber = Callable[[Record], None]
+
+
+class Recorder:
+    """A sink for entries: call it with an entry, get the entry's index in the history.
+
+    Without a ``path`` the history lives in memory only. With one, ``path`` must not exist yet;
+    an ``OSError`` says if it cannot be made. ``clock`` returns monotonic nanoseconds.
+    """
+
+    def __init__(
+        self, path: Path | None = None, *, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self.path = path
+        self.records: list[Record] = []
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._subscribers: list[Subscriber] = []
+        self._file: int | None = None
+        self._trouble: OSError | None = None
+        self._written = 0
+        self._last_ns = clock()
+        if path is not None:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            self._write(_header())
+
+    def __call__(self, entry: Entry) -> int:
+        """Take an entry into the history and return its index."""
+        with self._lock:
+            index = len(self.records)
+            record = Record.of(entry, index=index, time_ns=self._clock())
+            line = to_line(record)  # before the append: what is no JSON is a bug, and shows at once
+            self.records.append(record)
+            self._last_ns = record.time_ns
+            if self._write(line):
+                self._written += 1
+        for subscriber in tuple(self._subscribers):
+            subscriber(record)
+        return index
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call ``subscriber`` with every record from now on; returns how to stop that."""
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    @property
+    def last_ns(self) -> int:
+        """When anything last happened, in nanoseconds of the clock; at first, when we began."""
+        return self._last_ns
+
+    @property
+    def lost(self) -> str | None:
+        """What the file lacks and why, in one sentence, or None."""
+        if self._trouble is None:
+            return None
+        missing = len(self.records) - self._written
+        return (
+            f"{self.path}: {self._trouble.strerror or self._trouble}; "
+            f"the last {missing} records are not on disk"
+        )
+
+    def close(self) -> None:
+        """Close the file; entries that still arrive are kept in memory."""
+        with self._lock:
+            if self._file is not None:
+                file, self._file = self._file, None
+                os.close(file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = "memory" if self.path is None else self.path.name
+        return f"<Recorder {where}: {len(self.records)} records>"
+
+    def _write(self, line: str) -> bool:
+        """Hand the line to the operating system; False if it (or one before it) would not go."""
+        if self._file is None or self._trouble is not None:
+            return False
+        data = memoryview(line.encode("ascii") + b"\n")
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError as trouble:
+            self._trouble = trouble
+            return False
+        return True
+
+
+def _header() -> str:
+    return json.dumps(
+        {HEADER: VERSION, "host": platform.node(), "pid": os.getpid(), "clock": "monotonic_ns"}
+    )

@@ -1,0 +1,130 @@
+"""A record is one fact with its place and its time; a history is a list of them.
+
+Rule 1: a record is written once and never changed; ``index`` is its place, from 0.
+Rule 2: on disk a record is one JSON object on one line, so that a file cut off anywhere is a
+        shorter history and not a broken one.
+Rule 3: ``cause`` points backwards, to the record that caused this one.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from simulator.core.journal import Entry, Kind
+
+VERSION: Final = 1
+HEADER: Final = "onecharge_history"
+KINDS: Final = frozenset(get_args(Kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry that has been taken into the history. ``time_ns`` is the host's monotonic clock."""
+
+    index: int
+    time_ns: int
+    lane: str
+    kind: Kind
+    value: Mapping[str, Any] = field(default_factory=dict)
+    order: str | None = None
+    tenant: str | None = None
+    key: str | None = None
+    cause: int | None = None
+
+    @classmethod
+    def of(cls, entry: Entry, *, index: int, time_ns: int) -> "Record":
+        """Give an entry its place and its time."""
+        return cls(
+            index=index,
+            time_ns=time_ns,
+            lane=entry.lane,
+            kind=entry.kind,
+            value=entry.value,
+            order=entry.order,
+            tenant=entry.tenant,
+            key=entry.key,
+            cause=entry.cause,
+        )
+
+    @property
+    def what(self) -> str:
+        """The fact that this record states, as ``call``, ``charge.captured`` or ``answer``."""
+        return str(self.value.get("what", ""))
+
+    def __repr__(self) -> str:
+        about = " ".join(word for word in (self.lane, self.kind, self.what, self.order) if word)
+        return f"<Record {self.index} {about}>"
+
+
+def to_line(record: Record) -> str:
+    """Return the record as one line of JSON, without the line's end. What is empty is left out."""
+    line: dict[str, Any] = {
+        "i": record.index,
+        "t": record.time_ns,
+        "lane": record.lane,
+        "kind": record.kind,
+    }
+    for name in ("order", "tenant", "key"):
+        if (text := getattr(record, name)) is not None:
+            line[name] = text
+    if record.value:
+        line["value"] = record.value
+    if record.cause is not None:
+        line["cause"] = record.cause
+    # ASCII only: half a character of a torn line must not spoil the reading of the others,
+    # and a lone surrogate in a foreign answer must not stop the writing.
+    return json.dumps(line, separators=(",", ":"))
+
+
+def from_line(line: str | bytes) -> Record:
+    """Read one line back; a line that is not a record is a ``ValueError`` that says why."""
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004  one error for all damage
+    record = Record(
+        index=_whole(data, "i"),
+        time_ns=_whole(data, "t"),
+        lane=_text(data, "lane"),
+        kind=_kind(data),
+        value=_value(data),
+        order=_text_or_none(data, "order"),
+        tenant=_text_or_none(data, "tenant"),
+        key=_text_or_none(data, "key"),
+        cause=_whole(data, "cause") if "cause" in data else None,
+    )
+    if record.cause is not None and not 0 <= record.cause < record.index:
+        raise ValueError(f"its cause {record.cause} does not come before it")
+    return record
+
+
+def _whole(data: Mapping[str, Any], name: str) -> int:
+    number = data.get(name)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ValueError(f"{name!r} is not a whole number")  # noqa: TRY004  one error for all damage
+    return number
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    text = data.get(name)
+    if not isinstance(text, str):
+        raise ValueError(f"{name!r} is not a text")  # noqa: TRY004  one error for all damage
+    return text
+
+
+def _text_or_none(data: Mapping[str, Any], name: str) -> str | None:
+    return _text(data, name) if name in data else None
+
+
+def _kind(data: Mapping[str, Any]) -> Kind:
+    kind = _text(data, "kind")
+    if kind not in KINDS:
+        raise ValueError(f"{kind!r} is not a kind of record")
+    return kind  # type: ignore[return-value]  # just looked up
+
+
+def _value(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = data.get("value", {})
+    if not isinstance(value, dict):
+        raise ValueError("'value' is not a JSON object")  # noqa: TRY004  one error for all damage
+    return value

@@ -1,0 +1,116 @@
+"""The recorder keeps everything, and the disk has it before the caller goes on."""
+
+import errno
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+from onecharge.history import Record, Recorder, read_history
+from simulator.core.journal import Entry
+
+
+def entry(number: int) -> Entry:
+    return Entry("judge", "read", {"what": "belief", "number": number}, order=f"ord-{number}")
+
+
+def test_a_recorder_in_memory_gives_each_entry_its_place_and_time() -> None:
+    recorder = Recorder(clock=itertools.count(100).__next__)
+
+    places = [recorder(entry(1)), recorder(entry(2))]
+
+    assert places == [0, 1]
+    assert [record.time_ns for record in recorder.records] == [101, 102]
+    assert recorder.last_ns == 102
+    assert recorder.lost is None
+    assert repr(recorder) == "<Recorder memory: 2 records>"
+
+
+def test_before_anything_happens_the_last_time_is_the_beginning() -> None:
+    assert Recorder(clock=lambda: 7).last_ns == 7
+
+
+def test_a_record_is_on_disk_when_the_call_returns(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "history.jsonl")
+
+    recorder(entry(1))
+
+    assert read_history(tmp_path / "history.jsonl") == recorder.records
+    assert repr(recorder) == "<Recorder history.jsonl: 1 records>"
+    recorder.close()
+
+
+def test_a_history_is_never_overwritten(tmp_path: Path) -> None:
+    Recorder(tmp_path / "history.jsonl").close()
+
+    with pytest.raises(FileExistsError):
+        Recorder(tmp_path / "history.jsonl")
+
+
+def test_a_subscriber_hears_of_records_until_it_stops() -> None:
+    recorder = Recorder()
+    heard: list[Record] = []
+    stop = recorder.subscribe(heard.append)
+
+    recorder(entry(1))
+    stop()
+    recorder(entry(2))
+
+    assert heard == recorder.records[:1]
+
+
+def test_a_subscriber_may_write_a_record_of_its_own() -> None:
+    recorder = Recorder()
+
+    def answer(record: Record) -> None:
+        if record.index == 0:
+            recorder(entry(9))
+
+    recorder.subscribe(answer)
+    recorder(entry(1))
+
+    assert [record.order for record in recorder.records] == ["ord-1", "ord-9"]
+
+
+def test_after_closing_entries_are_still_kept_in_memory(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "history.jsonl") as recorder:
+        recorder(entry(1))
+    recorder.close()
+    recorder(entry(2))
+
+    assert len(recorder.records) == 2
+    assert len(read_history(tmp_path / "history.jsonl")) == 1
+
+
+def test_a_full_disk_loses_the_file_but_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(tmp_path / "history.jsonl")
+    recorder(entry(1))
+    really = os.write
+
+    def half_a_line_and_then_full(file: int, data: memoryview) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return really(file, data[: len(data) // 2])
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "write", half_a_line_and_then_full)
+        recorder(entry(2))
+    recorder(entry(3))  # there is space again: too late, the file must have no hole
+    recorder.close()
+
+    assert len(recorder.records) == 3
+    assert recorder.lost is not None
+    assert "No space left on device; the last 2 records are not on disk" in recorder.lost
+    assert read_history(tmp_path / "history.jsonl") == recorder.records[:1]
+
+
+def test_what_is_no_json_is_a_bug_that_shows_at_once() -> None:
+    recorder = Recorder()
+
+    with pytest.raises(TypeError):
+        recorder(Entry("judge", "read", {"what": object()}))
+
+    assert recorder.records == []
