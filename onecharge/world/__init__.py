@@ -1,0 +1,1 @@
+"""The world of a run: its processes, its PostgreSQL and the clients around the service."""
