@@ -1,0 +1,89 @@
+"""A case is a history put in order for the judge: run facts, stories, what could not be tied.
+
+Rule 1: a case concludes nothing; that is for the invariants.
+Rule 2: a history that ends early is a case as well, with less in it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from onecharge.history.attribution import Attribution
+from onecharge.history.story import Call, Charge, Event, Firing, OrderStory
+
+CAPABILITIES: Final = frozenset(
+    {
+        "webhooks",
+        "read_back",
+        "effects",
+        "restartable",
+        "refunds",
+        "tenants",
+        "upstream_keys",
+        "reconciles",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the run was meant to be. ``absent`` are the capabilities declared absent."""
+
+    scenario: str = ""
+    seed: int | None = None
+    fair: bool = True
+    absent: frozenset[str] = frozenset()
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How healing went: when all agreed, or what was still missing at the bound."""
+
+    index: int
+    after_s: float
+    bound_s: float
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Case:
+    """All that the history tells. ``unattributed`` are real charges of no known order."""
+
+    run: Run = field(default_factory=Run)
+    phases: dict[str, int] = field(default_factory=dict)
+    orders: dict[str, OrderStory] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
+    charges: dict[str, Charge] = field(default_factory=dict)
+    events: dict[str, Event] = field(default_factory=dict)
+    firings: list[Firing] = field(default_factory=list)
+    crashes: list[int] = field(default_factory=list)
+    attribution: Attribution = field(default_factory=lambda: Attribution({}, ()))
+    unattributed: tuple[Charge, ...] = ()
+    converged: Convergence | None = None
+    overdue: Convergence | None = None
+    ledger_trouble: list[str] = field(default_factory=list)
+    began_ns: int = 0
+    ended_ns: int = 0
+
+    @property
+    def sent(self) -> list[OrderStory]:
+        """The orders that some client sent."""
+        return [story for story in self.orders.values() if story.attempts]
+
+    @property
+    def real_charges(self) -> list[Charge]:
+        return [charge for charge in self.charges.values() if charge.captured is not None]
+
+    @property
+    def healed(self) -> bool:
+        """Whether faults stopped and healing began: before that, liveness is not judged."""
+        return "heal" in self.phases
+
+    @property
+    def read_back(self) -> bool:
+        """Whether the run came to its end, where the service was asked what it believes."""
+        return "read" in self.phases
+
+    @property
+    def duration_s(self) -> float:
+        return (self.ended_ns - self.began_ns) / 1e9
