@@ -1,0 +1,149 @@
+"""The provider's HTTP side: a request goes into the machine, an action comes out and is done.
+
+Rule 1: one handler for every path; the dialect knows the paths.
+Rule 2: a call outlives its caller. What the machine holds is resumed and finished, whether or
+        not anybody is left to hear the answer.
+Rule 3: the machine is called on one event loop only, so it needs no lock.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from simulator import wire
+from simulator.clock import VirtualClock
+from simulator.core.journal import PROVIDER, Entry, Sink
+from simulator.core.messages import Drop, Held, HttpReply, Reply
+from simulator.core.results import Problem
+from simulator.gates import Gates, HeldCall, Reason
+
+if TYPE_CHECKING:
+    from simulator.core.provider import Provider
+
+
+class App:
+    """Everybody who has called the provider and waits for the end of it."""
+
+    def __init__(self, clock: VirtualClock, *, on_change: Callable[[], None]) -> None:
+        self.gates = Gates(self._resume)
+        self.provider: Provider  # set by whoever opens the door
+        self._clock = clock
+        self._on_change = on_change
+        self._waiting: dict[str, asyncio.Future[Reply | Drop]] = {}
+        self._callers: dict[RequestHandler, str] = {}
+        self._silent: dict[RequestHandler, asyncio.Future[None]] = {}
+        self._latest = Entry(PROVIDER, "receive")
+
+    def watching(self, sink: Sink) -> Sink:
+        """Return a sink for the machine through which we see it move."""
+
+        def watch(entry: Entry) -> int:
+            self.gates.moved()
+            if entry.kind == "receive":
+                self._latest = entry
+            return sink(entry)
+
+        return watch
+
+    async def handle(self, request: web.BaseRequest, source: str) -> web.StreamResponse:
+        """Answer one request: now, later, or never."""
+        read = await wire.read(request, source)
+        if isinstance(read, wire.Unread):
+            return wire.response(self._refusal(read))
+        [action] = self.provider.receive(read, self._clock.now())
+        self._on_change()
+        if isinstance(action, Held):
+            action = await self._wait(request, action)
+        else:
+            self.gates.passed(action.call, self._latest.value["operation"], self._latest.order)
+        if isinstance(action, Reply):
+            return wire.response(action.reply)
+        return await self._drop(request, action)
+
+    def caller_left(self, connection: RequestHandler) -> None:
+        """Take note that a connection was closed from the other side."""
+        if (call := self._callers.get(connection)) is not None:
+            self.gates.caller_left(call)
+        self._end_silence(connection)
+
+    def end_silences(self) -> None:
+        """Reset every connection on which nothing would ever be said."""
+        for connection in tuple(self._silent):
+            self._end_silence(connection)
+
+    async def _wait(self, request: web.BaseRequest, action: Held) -> Reply | Drop:
+        """Wait until a held call has come to its end."""
+        ending: asyncio.Future[Reply | Drop] = asyncio.get_running_loop().create_future()
+        connection = request.protocol
+        self._waiting[action.call] = ending
+        self._callers[connection] = action.call
+        received = self._latest
+        try:
+            self.gates.park(
+                HeldCall(
+                    call=action.call,
+                    seam=action.seam,
+                    until=action.until,
+                    operation=received.value["operation"],
+                    account=received.tenant,
+                    order=received.order,
+                    source=received.value["source"],
+                    caller_gone=wire.is_gone(request),
+                )
+            )
+            return await ending
+        finally:
+            del self._waiting[action.call]
+            self._callers.pop(connection, None)
+
+    def _resume(self, held: HeldCall, reason: Reason) -> None:
+        """Let a call go on, to its next seam or to its end."""
+        for action in self.provider.resume(held.call, self._clock.now(), reason):
+            if isinstance(action, Held):
+                self.gates.park(held.again_at(action.seam, action.until))
+                continue
+            ending = self._waiting.get(action.call)
+            if ending is not None and not ending.done():
+                ending.set_result(action)
+            self.gates.passed(held.call, held.operation, held.order)
+        self._on_change()
+
+    async def _drop(self, request: web.BaseRequest, drop: Drop) -> web.StreamResponse:
+        match drop.how:
+            case "reset":
+                return wire.reset(request)
+            case "cut":
+                assert drop.reply is not None
+                return await wire.cut(request, drop.reply)
+            case "silence":
+                return await self._keep_silent(request)
+            case _:
+                assert_never(drop.how)
+
+    async def _keep_silent(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Say nothing until the caller leaves or the faults are over."""
+        connection = request.protocol
+        if not wire.is_gone(request):
+            end = self._silent[connection] = asyncio.get_running_loop().create_future()
+            await end
+        return wire.reset(request)
+
+    def _end_silence(self, connection: RequestHandler) -> None:
+        end = self._silent.pop(connection, None)
+        if end is not None and not end.done():
+            end.set_result(None)
+
+    def _refusal(self, unread: wire.Unread) -> HttpReply:
+        """Put into the dialect's words that a request never came to be a call."""
+        match unread:
+            case wire.Unread.TOO_LARGE:
+                limit = f"a body has at most {wire.BODY_LIMIT_BYTES} bytes"
+                problem = Problem("body_too_large", limit, status=413)
+            case wire.Unread.BROKEN:
+                problem = Problem("invalid_request", "the body could not be read", status=400)
+            case _:
+                assert_never(unread)
+        return self.provider.dialect.answer(problem)

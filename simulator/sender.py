@@ -1,0 +1,105 @@
+"""The loop that sends webhooks when the machine says they are due.
+
+Rule 1: the machine decides what is due and what follows from an outcome; this file only sends.
+Rule 2: attempts which are due together are under way together, each over its own connection
+        if need be; attempts which wait for each other are never due together.
+Rule 3: it sleeps until the machine's next wake-up or until somebody calls ``wake``.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Final
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from yarl import URL
+
+from simulator.clock import VirtualClock
+from simulator.core.deliveries import Answered, Attempt, AttemptOutcome, NoAnswer
+from simulator.core.provider import Provider
+
+ANSWER_LIMIT_BYTES: Final = 64 * 1024
+"""How much of an endpoint's answer is read. An acknowledgement has no more to say."""
+
+
+class Sender:
+    """Delivers the webhooks of one provider."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        clock: VirtualClock,
+        *,
+        timeout_s: float,
+        on_answer: Callable[[Attempt], None],
+    ) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._timeout = ClientTimeout(total=timeout_s)
+        self._on_answer = on_answer
+        self._news = asyncio.Event()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to send; on the running loop."""
+        assert self._loop is None
+        self._loop = asyncio.create_task(self._run(), name="webhook sender")
+
+    def wake(self) -> None:
+        """Look again: something may be due now."""
+        self._news.set()
+
+    async def stop(self) -> None:
+        """Stop at once. What is under way is abandoned, as by a provider that went down."""
+        tasks = [task for task in (self._loop, *self._under_way) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        async with ClientSession(
+            connector=TCPConnector(limit=0),
+            cookie_jar=DummyCookieJar(),
+            timeout=self._timeout,
+            auto_decompress=False,
+        ) as session:
+            while True:
+                self._news.clear()
+                for attempt in self._provider.attempts_due(self._clock.now()):
+                    task = asyncio.create_task(self._send(session, attempt))
+                    self._under_way.add(task)
+                    task.add_done_callback(self._under_way.discard)
+                await self._sleep()
+
+    async def _sleep(self) -> None:
+        """Wait for news, or for the next wake-up."""
+        wakeup_s = self._provider.next_wakeup()
+        wait_s = None if wakeup_s is None else self._clock.real_seconds_until(wakeup_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._news.wait()
+
+    async def _send(self, session: ClientSession, attempt: Attempt) -> None:
+        outcome = await self._post(session, attempt)
+        self._provider.attempt_finished(attempt, outcome, self._clock.now())
+        self._on_answer(attempt)
+        self.wake()
+
+    async def _post(self, session: ClientSession, attempt: Attempt) -> AttemptOutcome:
+        """Send one attempt, and tell what came of it. A redirect is an answer, not a way."""
+        message = self._provider.message(attempt, time.time())
+        try:
+            async with session.post(
+                URL(message.path, encoded=True),
+                data=message.body,
+                headers=message.headers,
+                allow_redirects=False,
+            ) as answer:
+                body = await answer.content.read(ANSWER_LIMIT_BYTES)
+                return Answered(answer.status, body)
+        except TimeoutError:
+            return NoAnswer(f"timed out after {self._timeout.total:g} s")
+        except (ClientError, OSError, ValueError) as error:
+            return NoAnswer(f"{type(error).__name__}: {error}")

@@ -1,0 +1,254 @@
+"""The simulator as one object: provider, gates, clock and sender behind listening sockets.
+
+Rule 1: it lives on the caller's event loop and owns nothing outside it: no thread, no process.
+Rule 2: what it starts it stops, and ``stop`` leaves no call half done: held calls are released
+        and come to their end before the sockets close.
+"""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from simulator.app import App
+from simulator.catalogue import dialects
+from simulator.clock import VirtualClock
+from simulator.control import PREFIX, Control
+from simulator.core.deliveries import Attempt
+from simulator.core.journal import Sink
+from simulator.core.provider import Provider
+from simulator.core.rules import Rule
+from simulator.gates import Gates, Reason
+from simulator.sender import Sender
+from simulator.timed_journal import TimedJournal
+
+SHUTDOWN_S: Final = 1.0
+"""How long ``stop`` waits for callers who are in the middle of sending."""
+
+
+class Simulator:
+    """A payment provider on the network, and every handle to make it go wrong.
+
+    Without a ``sink`` it keeps a journal of its own. ``time_scale`` is virtual seconds per real
+    second. A ``token`` opens ``/_sim/`` to who shows it; without one only loopback may use it.
+    """
+
+    def __init__(
+        self,
+        *,
+        dialect: str = "generic",
+        seed: int = 0,
+        sink: Sink | None = None,
+        time_scale: float = 1.0,
+        delivery_timeout_s: float = 10.0,
+        token: str | None = None,
+    ) -> None:
+        if dialect not in dialects():
+            raise ValueError(f"no dialect {dialect!r}; there are {', '.join(dialects())}")
+        self.dialect = dialect
+        self.seed = seed
+        self.clock = VirtualClock(time_scale)
+        self.journal = TimedJournal() if sink is None else None
+        self._foreign_sink = sink
+        self._delivery_timeout_s = delivery_timeout_s
+        self._app = App(self.clock, on_change=self._wake_sender)
+        self._app.provider = self._new_provider()
+        self._control = Control(self, token=token)
+        self._sender: Sender | None = None
+        self._runners: list[web.ServerRunner] = []
+        self._urls: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<Simulator {self.dialect} seed {self.seed} at {self._urls or 'no address'}>"
+
+    async def start(self, host: str = "127.0.0.1", ports: Mapping[str, int] | None = None) -> None:
+        """Listen, on one socket per name (port 0: any that is free), and begin to deliver.
+
+        The name of the socket a request came through is its ``source``.
+        """
+        assert not self._runners
+        try:
+            for name, port in ({"provider": 0} if ports is None else ports).items():
+                await self._listen(name, host, port)
+        except OSError:
+            await self.stop()
+            raise
+        self.clock.restart()
+        self._start_sender()
+
+    async def stop(self) -> None:
+        """End all faults and all calls, then close every connection."""
+        self._finish_everything("shutdown")
+        if self._sender is not None:
+            await self._sender.stop()
+            self._sender = None
+        for runner in self._runners:
+            await runner.cleanup()
+        self._runners.clear()
+        self._urls.clear()
+
+    async def reset(self, seed: int | None = None) -> None:
+        """Begin again: a new provider, time 0, no plan, no endpoints; same addresses."""
+        self._finish_everything("reset")
+        if self._sender is not None:
+            await self._sender.stop()
+        if seed is not None:
+            self.seed = seed
+        if self.journal is not None:
+            self.journal = TimedJournal()
+        self._app.provider = self._new_provider()
+        self.clock.restart()
+        if self._sender is not None:
+            self._start_sender()
+
+    @property
+    def provider(self) -> Provider:
+        """The machine itself; a ``reset`` replaces it."""
+        return self._app.provider
+
+    @property
+    def gates(self) -> Gates:
+        """The calls that are held, and the means to let them go on."""
+        return self._app.gates
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        """The address of every listening socket, by name."""
+        return dict(self._urls)
+
+    def url(self, name: str = "provider") -> str:
+        """Return one address, without a slash at the end."""
+        return self._urls[name]
+
+    def arm(self, rules: Sequence[Rule]) -> None:
+        """Put these rules in force instead of the present ones."""
+        self.provider.arm(rules, self.clock.now())
+
+    def disarm(self) -> None:
+        """End all faults: rules, holds and silent connections. What has fired stays known."""
+        self._finish_everything("disarmed")
+
+    def fired(self) -> Mapping[str, int]:
+        """Return how often each rule of the plan has fired."""
+        return self.provider.plan.fired
+
+    def add_endpoint(self, url: str, secret: str, account: str | None = None) -> None:
+        """Tell ``url`` of every event to come, of one account or of all."""
+        self.provider.add_endpoint(url, secret, account)
+
+    def clear_endpoints(self) -> None:
+        """Tell nobody anything any more."""
+        for endpoint in tuple(self.provider.deliveries.endpoints):
+            self.provider.remove_endpoint(endpoint.url, endpoint.account)
+
+    def undelivered(self) -> int:
+        """Return how many attempts are under way or still to come."""
+        return self.provider.deliveries.unfinished
+
+    def resend(self, event: str) -> list[str]:
+        """Deliver an event once more to all endpoints. Raises ``KeyError`` if there is none."""
+        deliveries = self.provider.resend(event, self.clock.now())
+        self._wake_sender()
+        return [delivery.id for delivery in deliveries]
+
+    def advance(self, seconds: float) -> None:
+        """Move virtual time forward; what falls due is sent."""
+        self.clock.advance(seconds)
+        self._wake_sender()
+
+    def _finish_everything(self, reason: Reason) -> None:
+        self.provider.disarm()
+        self.gates.release_all(reason)
+        self._app.end_silences()
+
+    def _new_provider(self) -> Provider:
+        sink = self.journal if self._foreign_sink is None else self._foreign_sink
+        assert sink is not None
+        return Provider(dialects()[self.dialect], seed=self.seed, sink=self._app.watching(sink))
+
+    async def _listen(self, name: str, host: str, port: int) -> None:
+        server = _Door(self._app, partial(self._handle, source=name))
+        runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_S)
+        self._runners.append(runner)
+        await runner.setup()
+        await web.TCPSite(runner, host, port, backlog=1024).start()
+        bound_host, bound_port = runner.addresses[0][:2]
+        shown_host = f"[{bound_host}]" if ":" in bound_host else bound_host
+        self._urls[name] = f"http://{shown_host}:{bound_port}"
+
+    async def _handle(self, request: web.BaseRequest, *, source: str) -> web.StreamResponse:
+        if request.path.startswith(PREFIX):
+            return await self._control.handle(request)
+        return await self._app.handle(request, source)
+
+    def _start_sender(self) -> None:
+        self._sender = Sender(
+            self.provider,
+            self.clock,
+            timeout_s=self._delivery_timeout_s,
+            on_answer=self._told,
+        )
+        self._sender.start()
+
+    def _wake_sender(self) -> None:
+        if self._sender is not None:
+            self._sender.wake()
+
+    def _told(self, attempt: Attempt) -> None:
+        self.gates.delivered(attempt.account, attempt.order)
+
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class _Door(web.Server):
+    """aiohttp's server, which also says at once that a caller has left."""
+
+    def __init__(self, app: App, handler: Handler) -> None:
+        # Bodies stay as they were sent: a provider checks them, and a gzip bomb is only bytes.
+        super().__init__(handler, access_log=None, auto_decompress=False)
+        self._app = app
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._app.caller_left(handler)
+
+
+async def serve(
+    *,
+    dialect: str = "generic",
+    seed: int = 0,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    time_scale: float = 1.0,
+    delivery_timeout_s: float = 10.0,
+    token: str | None = None,
+) -> None:
+    """Run a simulator until SIGINT or SIGTERM; one JSON line on stdout says when it is ready."""
+    simulator = Simulator(
+        dialect=dialect,
+        seed=seed,
+        time_scale=time_scale,
+        delivery_timeout_s=delivery_timeout_s,
+        token=token,
+    )
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
+            loop.add_signal_handler(number, ended.set)
+    await simulator.start(host, {"provider": port})
+    try:
+        ready = {"ready": True, "url": simulator.url(), "dialect": dialect, "seed": seed}
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
+        await ended.wait()
+    finally:
+        await simulator.stop()

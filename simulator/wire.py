@@ -1,0 +1,102 @@
+"""Requests off the wire and answers onto it, the broken ones too.
+
+Rule 1: reading never raises for what a stranger sent; it returns what is wrong.
+Rule 2: a broken answer is broken on purpose and exactly: RST before the first byte, or after
+        the head and half of the body.
+"""
+
+import socket
+import struct
+from enum import Enum
+from typing import Final
+
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
+from multidict import CIMultiDict
+
+from simulator.core.messages import HttpReply, HttpRequest
+
+BODY_LIMIT_BYTES: Final = 1024 * 1024
+
+_LINGER_ZERO: Final = struct.pack("ii", 1, 0)  # on, for 0 seconds: close() sends RST, not FIN
+
+
+class Unread(Enum):
+    """Why a request could not be read to its end."""
+
+    TOO_LARGE = "too large"
+    BROKEN = "broken"  # gone, or garbled below HTTP: nobody sensible waits for an answer
+
+
+async def read(request: web.BaseRequest, source: str) -> HttpRequest | Unread:
+    """Read a request to its end."""
+    body = b""
+    if request.body_exists:
+        if request.headers.get("Expect", "").lower() == "100-continue":
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return Unread.TOO_LARGE
+        except (ClientPayloadError, HttpProcessingError, web.HTTPException, OSError):
+            return Unread.BROKEN
+    url = request.rel_url
+    return HttpRequest(
+        method=request.method,
+        path=url.path_safe,
+        query=tuple(url.query.items()) if url.raw_query_string else (),
+        headers=_plain_headers(request),
+        body=body,
+        source=source,
+    )
+
+
+def response(reply: HttpReply) -> web.Response:
+    """Return ``reply`` in aiohttp's form."""
+    return web.Response(status=reply.status, headers=CIMultiDict(reply.headers), body=reply.body)
+
+
+def is_gone(request: web.BaseRequest) -> bool:
+    """Tell whether the caller has closed its connection."""
+    return request.transport is None or request.transport.is_closing()
+
+
+def reset(request: web.BaseRequest) -> web.StreamResponse:
+    """Close the connection with RST; what is returned is never sent."""
+    transport = request.transport
+    if transport is not None:
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO
+        )
+        transport.abort()
+    return web.StreamResponse()
+
+
+async def cut(request: web.BaseRequest, reply: HttpReply) -> web.StreamResponse:
+    """Send the head and half of the body, then RST."""
+    stream = web.StreamResponse(status=reply.status, headers=CIMultiDict(reply.headers))
+    stream.content_length = len(reply.body)
+    try:
+        await stream.prepare(request)
+        await stream.write(reply.body[: len(reply.body) // 2])
+        if request.transport is not None:
+            request.transport.set_write_buffer_limits(0)
+            await request.writer.drain()  # RST throws away what has not left yet
+    except ConnectionError:
+        pass  # the caller was quicker
+    return reset(request)
+
+
+def _plain_headers(request: web.BaseRequest) -> dict[str, str]:
+    """Return lower-case names; a repeated header is one list, as RFC 9110 has it."""
+    headers: dict[str, str] = {}
+    for name, value in request.headers.items():
+        plain = name.lower()
+        text = value if value.isascii() else _readable(value)
+        headers[plain] = f"{headers[plain]}, {text}" if plain in headers else text
+    return headers
+
+
+def _readable(value: str) -> str:
+    """Replace bytes that are no UTF-8: a journal has to be able to hold them."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
