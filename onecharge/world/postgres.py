@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, SIGQUIT
 from typing import Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
@@ -84,7 +84,8 @@ class GivenServer:
         return cls(plain, str(row[0]))
 
     def url(self, database: str) -> str:
-        return urlunsplit(urlsplit(self._url)._replace(path=f"/{database}"))
+        path = f"/{quote(database, safe='')}"
+        return urlunsplit(urlsplit(self._url)._replace(path=path))
 
     async def create_database(self, name: str) -> str:
         """Make an empty database; its URL."""
