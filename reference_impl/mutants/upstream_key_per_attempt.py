@@ -1,0 +1,20 @@
+"""Every call at the provider carries a fresh upstream key.
+
+The guard was one upstream key per charge, stored before the first call. Without it the provider
+takes a retry for a new charge: whenever an answer is lost, the customer pays again. Modelled on
+report B05 (medusa #16292): the key was the id of a row that is made anew for a retry.
+"""
+
+from uuid import uuid4
+
+from reference_impl.charge import Charge
+from reference_impl.charging import Charging
+
+VIOLATES = "one_charge_per_key"
+CLASS = "K18"
+REPORT = "B05"
+
+
+class Mutant(Charging):
+    def upstream_key(self, charge: Charge) -> str:
+        return f"{charge.upstream_key}-{uuid4().hex}"
