@@ -22,6 +22,7 @@ from simulator.core.calls import (
 from simulator.core.charges import Charge, Impossible, Refund
 from simulator.core.ledger import Ledger
 from simulator.core.results import (
+    ChargeDeclined,
     ChargeMade,
     ChargeShown,
     ChargesListed,
@@ -65,7 +66,7 @@ class Bank:
         """Every charge by id, as it now is, oldest first."""
         return MappingProxyType(self._charges)
 
-    def execute(
+    def execute(  # noqa: PLR0911  # one row for each operation
         self, params: ChargeParams, account: str, now: float, *, decline: str | None = None
     ) -> Outcome:
         """Do what is asked. With ``decline``, the bank says no where it is asked for money."""
@@ -95,9 +96,7 @@ class Bank:
         charge = self._charges.get(charge_id)
         return charge.reference if charge and charge.account == account else None
 
-    def _create(
-        self, wish: CreateCharge, account: str, now: float, decline: str | None
-    ) -> Outcome:
+    def _create(self, wish: CreateCharge, account: str, now: float, decline: str | None) -> Outcome:
         pending = Charge(
             f"ch_{self._namespace}{len(self._charges) + 1}",
             account,
@@ -118,7 +117,8 @@ class Bank:
         if wish.reference is not None:
             self._by_reference.setdefault((account, wish.reference), []).append(pending.id)
         self._record(change)
-        return Outcome(ChargeMade(change.charge), change)
+        made = ChargeMade if decline is None else ChargeDeclined
+        return Outcome(made(change.charge), change)
 
     def _capture(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
         if decline is not None:
@@ -128,7 +128,8 @@ class Bank:
             captured = charge.capture(amount_minor)
             change = Change("charge.captured", captured, captured.captured_minor)
         self._record(change)
-        return Outcome(ChargeShown(change.charge), change)
+        shown = ChargeShown if decline is None else ChargeDeclined
+        return Outcome(shown(change.charge), change)
 
     def _cancel(self, charge: Charge, decline: str | None) -> Outcome:
         cancelled = charge.cancel()

@@ -89,9 +89,7 @@ class ResendEvent:
     event: str
 
 
-ChargeParams = (
-    CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
-)
+ChargeParams = CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
 EventParams = ReadEvent | ListEvents | ResendEvent
 Params = ChargeParams | EventParams
 

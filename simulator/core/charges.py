@@ -43,7 +43,7 @@ TRANSITIONS: Final[dict[tuple[Status, Action], Status]] = {
 """Captured means the money moved. Refunded means that all of it went back."""
 
 
-class Impossible(Exception):  # noqa: N818  # it is an answer, not an error of ours
+class Impossible(Exception):  # it is an answer, not an error of ours
     """What was asked cannot be done to this charge, and nothing has changed."""
 
     code = "impossible"

@@ -149,17 +149,18 @@ class Deliveries:
         self._in_flight[attempt_id] = turn
         return turn.delivery.attempts
 
-    def finish(self, attempt_id: str, now: float, *, acknowledged: bool) -> bool:
-        """Plan what follows from an attempt's outcome; tell whether it was in flight at all."""
-        turn = self._in_flight.pop(attempt_id, None)
-        if turn is None:
-            return False
+    def in_flight(self, attempt_id: str) -> bool:
+        """Tell whether this attempt was begun and its outcome is still to come."""
+        return attempt_id in self._in_flight
+
+    def finish(self, attempt_id: str, now: float, *, acknowledged: bool) -> None:
+        """Plan what follows from an attempt's outcome: nothing, a retry or the next copy."""
+        turn = self._in_flight.pop(attempt_id)
         if acknowledged:
             self._acknowledge(turn, now)
         elif turn.tries + 1 < len(self.schedule_s):
             wait_s = self.schedule_s[turn.tries + 1]
             self._push(now + wait_s, Turn(turn.delivery, turn.copy, turn.tries + 1))
-        return True
 
     def delivered(self, event_id: str) -> bool:
         """Tell whether every endpoint that should know of this event has acknowledged it."""

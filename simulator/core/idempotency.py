@@ -107,11 +107,12 @@ class Expired:
 Lookup = Fresh | InFlight | Replay | Mismatch | Expired
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Claim:
+    call: str
     fingerprint: str
     since_s: float
-    state: InFlight | Replay
+    answer: Replay | None = None
 
 
 class KeyStore:
@@ -126,21 +127,24 @@ class KeyStore:
         claim = self._claims.get(self.policy.slot(call))
         if claim is None:
             return Fresh()
-        if isinstance(claim.state, Replay) and now >= claim.since_s + self.policy.retention_s:
+        if claim.answer is not None and now >= claim.since_s + self.policy.retention_s:
             return Expired()
         if claim.fingerprint != call.fingerprint and self.policy.mismatch == "refuse":
             return Mismatch()
-        return claim.state
+        return claim.answer or InFlight(claim.call)
 
     def claim(self, call: Call, now: float) -> None:
         """Bind the key to this call, from now until it is stored or released."""
-        self._claims[self.policy.slot(call)] = _Claim(call.fingerprint, now, InFlight(call.id))
+        self._claims[self.policy.slot(call)] = _Claim(call.id, call.fingerprint, now)
 
     def store(self, call: Call, reply: HttpReply, charge: str | None) -> None:
-        """Bind the answer to the key, so that every replay repeats it."""
-        slot = self.policy.slot(call)
-        claim = self._claims[slot]
-        self._claims[slot] = _Claim(claim.fingerprint, claim.since_s, Replay(reply, charge))
+        """Bind the answer to the key, so that every replay repeats it.
+
+        It may be replaced by the call that stored it, unless another has claimed the key since.
+        """
+        claim = self._claims[self.policy.slot(call)]
+        if claim.call == call.id:
+            claim.answer = Replay(reply, charge)
 
     def release(self, call: Call) -> None:
         """Forget the key, because nothing happened under it."""

@@ -1,20 +1,15 @@
 """The provider: a machine without I/O that is fed requests and says what to answer.
 
 Rule 1: time and chance come in; ids come from counters. Same seed and same inputs, same bytes.
-Rule 2: the life of a call is one generator, read from top to bottom; it yields where it is held.
-Rule 3: the commit is one synchronous block: ledger, journal and event, or none of them.
-Rule 4: a call that was read is always lived to its end, whether or not its caller stays.
-
-    receive ─ on_receive ─ key lookup ─ before_commit ─ COMMIT ─ stored ─ after_commit ─ reply
-                              └─ replay, mismatch, in flight
+Rule 2: what went in is lived to its end, whether or not its caller stays (``life.py``).
+Rule 3: it knows *that* a call is held and released, never why; conditions live outside.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
-from types import MappingProxyType
-from typing import Any, TypeVar, assert_never
+from typing import assert_never
 
-from simulator.core.bank import Bank, Change
+from simulator.core.bank import Bank
 from simulator.core.calls import (
     Call,
     CreateCharge,
@@ -27,56 +22,24 @@ from simulator.core.calls import (
     Unreadable,
 )
 from simulator.core.charges import Charge
-from simulator.core.deliveries import (
-    Answered,
-    Attempt,
-    AttemptOutcome,
-    Deliveries,
-    Delivery,
-    Endpoint,
-    NoAnswer,
-    Turn,
-)
+from simulator.core.deliveries import Attempt, AttemptOutcome, Deliveries, Delivery, Endpoint
 from simulator.core.dialect import Dialect
 from simulator.core.events import Event
-from simulator.core.faults import (
-    Answer,
-    Break,
-    Copies,
-    Decline,
-    Fault,
-    Hold,
-    IgnoreKey,
-    Missign,
-    Rewrite,
-    Withhold,
-)
-from simulator.core.idempotency import Expired, Fresh, InFlight, KeyStore, Mismatch, Replay
-from simulator.core.journal import FAULT, PROVIDER, WEBHOOK, Entry, Journal, Sink
+from simulator.core.idempotency import KeyStore
+from simulator.core.journal import PROVIDER, Entry, Journal, Sink
 from simulator.core.ledger import Ledger
-from simulator.core.messages import (
-    Action,
-    Drop,
-    Held,
-    HttpReply,
-    HttpRequest,
-    Reply,
-    Seam,
-    Until,
-)
-from simulator.core.results import EventResent, EventShown, EventsListed, Problem, Result
+from simulator.core.life import Life, Works
+from simulator.core.messages import Action, Held, HttpRequest, Reply
+from simulator.core.news import News
 from simulator.core.rules import Plan, Rule
-
-AnyBend = TypeVar("AnyBend")
-Held_ = Generator[Held, str, None]
-Life = Generator[Held, str, Reply | Drop]
 
 
 class Provider:
-    """A payment provider that charges, remembers keys, tells endpoints, and goes wrong on demand.
+    """A payment provider that charges, remembers keys, sends news, and goes wrong on demand.
 
     ``now`` is always seconds of virtual time. ``sink`` takes every journal entry as it happens.
-    ``namespace`` goes into every id the outside sees, for two providers in one service's life.
+    ``namespace`` goes into every id the outside sees, so that a service that lives through two
+    providers never meets one id twice.
     """
 
     def __init__(
@@ -90,78 +53,178 @@ class Provider:
         self.dialect = dialect
         self.seed = seed
         self.sink: Sink = Journal() if sink is None else sink
-        self.bank = Bank(namespace)
-        self.keys = KeyStore(dialect.keys)
-        self.deliveries = Deliveries(dialect.schedule_s)
-        self.plan = Plan(chance=Random(seed))
-        self._chance = Random(seed)
-        self._namespace = namespace
-        self._events: dict[str, Event] = {}
-        self._held: dict[str, tuple[Call, Held, Life]] = {}
-        self._sent: dict[str, int] = {}
-        self._calls = self._attempts = 0
-        self._now = 0.0
+        self.plan = Plan(Random(seed))
+        self._bank = Bank(namespace)
+        self._news = News(dialect, self.plan, self.sink, namespace)
+        keys = KeyStore(dialect.keys)
+        self._works = Works(dialect, self._bank, keys, self._news, self.plan, self.sink)
+        self._held: dict[str, Life] = {}
+        self._calls = 0
+
+    # What anyone may read.
 
     @property
     def ledger(self) -> Ledger:
         """The truth about real charges."""
-        return self.bank.ledger
+        return self._bank.ledger
 
     @property
     def charges(self) -> Mapping[str, Charge]:
-        """Every charge by id, as it now is."""
-        return self.bank.charges
+        """Every charge by id, as it now is, oldest first."""
+        return self._bank.charges
 
     @property
     def events(self) -> Mapping[str, Event]:
         """Every event by id, oldest first."""
-        return MappingProxyType(self._events)
+        return self._news.events
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """Who was to be told of what, and how that went. Not to be written from outside."""
+        return self._news.deliveries
 
     @property
     def held(self) -> dict[str, tuple[Call, Held]]:
-        """The calls that are being held, by id, in the order of their arrival at the seam."""
-        return {id_: (call, held) for id_, (call, held, _) in self._held.items()}
+        """The calls that are being held, by id, and where; the longest held first."""
+        return {id_: (life.call, life.held) for id_, life in self._held.items() if life.held}
+
+    # Calls come in and are answered.
 
     def receive(self, request: HttpRequest, now: float) -> list[Action]:
         """Take a request in, and say what to do with its caller."""
-        raise NotImplementedError
+        self._calls += 1
+        call_id = f"call-{self._calls}"
+        read = self.dialect.read(request)
+        match read:
+            case Operation():
+                return self._begin(call_id, request, read, now)
+            case Unreadable():
+                return self._turn_away(call_id, request, read)
+            case _:
+                assert_never(read)
 
     def resume(self, call_id: str, now: float, reason: str = "released") -> list[Action]:
-        """Let a held call go on. One that is not held stays as it is: nothing is to be done."""
-        raise NotImplementedError
+        """Let a held call go on. If it is not held, there is nothing to be done."""
+        life = self._held.pop(call_id, None)
+        return [] if life is None else self._go_on(life, now, reason)
 
-    def arm(self, rules: Iterable[Rule], now: float = 0.0) -> Plan:
+    # Things go wrong.
+
+    def arm(self, rules: Iterable[Rule], now: float = 0.0) -> None:
         """Put these rules in force instead of the present ones; windows count from ``now``."""
-        raise NotImplementedError
+        self.plan.arm(rules, now)
 
-    def disarm(self) -> Plan:
-        """End all faults. The plan stays readable; calls already held stay held."""
-        raise NotImplementedError
+    def disarm(self) -> None:
+        """End all faults. What has fired stays known; calls already held stay held."""
+        self.plan.stop()
+
+    # The news goes out.
 
     def add_endpoint(self, url: str, secret: str, account: str | None = None) -> Endpoint:
         """Tell ``url`` of every event to come, of one account or of all."""
-        raise NotImplementedError
+        if not self.dialect.accepts_secret(secret):
+            raise ValueError(f"not a webhook secret of the dialect {self.dialect.name}")
+        endpoint = Endpoint(url, secret, account)
+        self.deliveries.add_endpoint(endpoint)
+        return endpoint
 
     def remove_endpoint(self, url: str, account: str | None = None) -> None:
-        """Stop telling ``url`` anything."""
-        raise NotImplementedError
+        """Stop telling ``url`` anything; what is still due to it is never sent."""
+        self.deliveries.remove_endpoint(url, account)
 
     def resend(self, event_id: str, now: float) -> list[Delivery]:
         """Deliver an event once more, under its old id, to all endpoints. Raises ``KeyError``."""
-        raise NotImplementedError
+        return self._news.owe(self.events[event_id], now)
 
     def attempts_due(self, now: float) -> list[Attempt]:
         """Begin every attempt that is due, and return them for sending."""
-        raise NotImplementedError
+        return self._news.attempts_due(now)
 
     def message(self, attempt: Attempt, wall_s: float) -> HttpRequest:
         """Return the signed POST of an attempt; ``wall_s`` is real time, ``path`` the URL."""
-        raise NotImplementedError
+        return self.dialect.message(attempt.event, attempt.url, attempt.secret, wall_s)
 
     def attempt_finished(self, attempt: Attempt, outcome: AttemptOutcome, now: float) -> None:
-        """Take in what became of an attempt. Done twice, or after a removal, it means nothing."""
-        raise NotImplementedError
+        """Take in what became of an attempt. Told twice, the second time means nothing."""
+        self._news.attempt_finished(attempt, outcome, now)
 
     def next_wakeup(self) -> float | None:
         """Return when ``attempts_due`` will next have something, in virtual seconds."""
-        raise NotImplementedError
+        return self.deliveries.next_wakeup()
+
+    # How it is done.
+
+    def _begin(
+        self, call_id: str, request: HttpRequest, operation: Operation, now: float
+    ) -> list[Action]:
+        params, account, key = operation.params, operation.account, operation.key
+        objection = self.dialect.keys.objection(params.operation, key)
+        if objection == "key_invalid":
+            key = None  # what cannot be a key is not written down as one
+        order = self._order_of(params, account)
+        cause = self.sink(_receipt(call_id, params.operation, request, order, (account, key)))
+        call = Call(
+            call_id,
+            params.operation,
+            account,
+            key,
+            order,
+            params,
+            operation.fingerprint,
+            request,
+            cause,
+        )
+        return self._go_on(Life(call, self._works, objection), now)
+
+    def _go_on(self, life: Life, now: float, reason: str | None = None) -> list[Action]:
+        action = life.go_on(now, reason)
+        if life.held is not None:
+            self._held[life.call.id] = life
+        return [action]
+
+    def _turn_away(self, call_id: str, request: HttpRequest, unread: Unreadable) -> list[Action]:
+        """Answer what cannot be read. It never becomes a call, so no fault can bend it."""
+        account, key = unread.account, unread.key
+        cause = self.sink(_receipt(call_id, unread.operation, request, None, (account, key)))
+        reply = self.dialect.answer(unread.problem)
+        value = {
+            "what": "reply",
+            "call": call_id,
+            "status": reply.status,
+            "charge": None,
+            "replayed": False,
+        }
+        self.sink(Entry(PROVIDER, "send", value, None, account, key, cause))
+        return [Reply(call_id, reply)]
+
+    def _order_of(self, params: Params, account: str) -> str | None:
+        """Return the merchant's reference that a call carries, or that of what it names."""
+        match params:
+            case CreateCharge(reference=reference) | ListCharges(reference=reference):
+                return reference
+            case ReadEvent(event=event_id) | ResendEvent(event=event_id):
+                event = self._news.find(event_id, account)
+                return event.order if event else None
+            case ListEvents():
+                return None
+            case _:
+                return self._bank.order_of(params.charge, account)
+
+
+def _receipt(
+    call_id: str,
+    operation: str,
+    request: HttpRequest,
+    order: str | None,
+    whose: tuple[str | None, str | None],
+) -> Entry:
+    """Return the entry of a call's arrival; ``whose`` are its account and its key."""
+    value = {
+        "what": "call",
+        "call": call_id,
+        "operation": operation,
+        "method": request.method,
+        "path": request.path,
+        "source": request.source,
+    }
+    return Entry(PROVIDER, "receive", value, order, *whose)

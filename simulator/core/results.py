@@ -27,7 +27,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ChargeMade:
-    """A charge was created: it may be captured, authorised, pending or declined."""
+    """A charge was created: captured, authorised or pending."""
+
+    charge: "Charge"
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeDeclined:
+    """The bank said no, to a new charge or to the capture of an old one."""
 
     charge: "Charge"
 
@@ -71,6 +78,7 @@ class EventResent:
 
 Result = (
     ChargeMade
+    | ChargeDeclined
     | ChargeShown
     | ChargesListed
     | RefundMade

@@ -7,12 +7,11 @@ Rule 3: rules that cannot match cost nothing: they are found by seam, operation 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from heapq import merge
-from operator import attrgetter
 from random import Random
 from typing import Final
 
 from simulator.core.faults import Fault
+from simulator.core.journal import FAULT, Entry
 from simulator.core.messages import Seam
 
 ANY: Final = "*"
@@ -41,10 +40,24 @@ class Rule:
     after_s: float = 0.0
     until_s: float = float("inf")
 
+    def struck(
+        self,
+        seam: Seam,
+        about: dict[str, str],
+        *,
+        order: str | None,
+        tenant: str,
+        key: str | None = None,
+        cause: int,
+    ) -> Entry:
+        """Return the journal entry that says that this rule has fired."""
+        what = {"what": "fired", "rule": self.name, "fault": self.fault.name, "seam": seam}
+        return Entry(FAULT, "effect", what | about, order, tenant, key, cause)
+
 
 @dataclass(slots=True)
 class Armed:
-    """A rule in force, with what it has seen and done."""
+    """A rule of the plan, with what it has seen and done."""
 
     rule: Rule
     place: int
@@ -53,49 +66,76 @@ class Armed:
 
 
 class Plan:
-    """All the rules in force, and how often each has fired."""
+    """All the rules, and how often each has fired. A plan can be armed anew, and stopped."""
 
-    def __init__(self, rules: Iterable[Rule] = (), *, chance: Random, since_s: float = 0.0) -> None:
-        self.rules = tuple(rules)
-        self.in_force = True
+    def __init__(self, chance: Random) -> None:
         self._chance = chance
-        self._since_s = since_s
-        self._armed = {rule.name: Armed(rule, place) for place, rule in enumerate(self.rules)}
-        if len(self._armed) != len(self.rules):
-            raise ValueError("two rules of one plan have the same name")
+        self._since_s = 0.0
+        self._armed: dict[str, Armed] = {}
         self._index: dict[tuple[Seam, str, str | None], list[Armed]] = {}
-        for armed in self._armed.values():
-            for seam in _SEAMS:
-                if armed.rule.fault.bends(seam):
-                    place = (seam, armed.rule.operation, armed.rule.order)
-                    self._index.setdefault(place, []).append(armed)
-        self._seams = {seam for seam, _, _ in self._index}
+        self._seams: frozenset[Seam] = frozenset()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules armed last, in order, even when they are stopped by now."""
+        return tuple(armed.rule for armed in self._armed.values())
 
     @property
     def fired(self) -> dict[str, int]:
         """How often each rule has fired, by name; a rule that never did counts 0."""
         return {name: armed.fired for name, armed in self._armed.items()}
 
+    @property
+    def in_force(self) -> bool:
+        """Whether any rule could still fire."""
+        return bool(self._index)
+
+    def arm(self, rules: Iterable[Rule], now: float = 0.0) -> None:
+        """Put these rules in force instead of the present ones; their windows count from now."""
+        rules = tuple(rules)
+        armed = {rule.name: Armed(rule, place) for place, rule in enumerate(rules)}
+        if len(armed) != len(rules):
+            raise ValueError("two rules of one plan have the same name")
+        self.stop()
+        self._armed = armed
+        self._since_s = now
+        for each in armed.values():
+            for seam in _SEAMS:
+                if each.rule.fault.bends(seam):
+                    address = (seam, each.rule.operation, each.rule.order)
+                    self._index.setdefault(address, []).append(each)
+        self._seams = frozenset(seam for seam, _, _ in self._index)
+
     def stop(self) -> None:
-        """End it: no rule fires any more. What has fired stays known."""
-        self.in_force = False
+        """Let no rule fire any more. What has fired stays known."""
+        self._index = {}
+        self._seams = frozenset()
 
     def matching(self, seam: Seam, operation: str, order: str | None) -> Iterator[Armed]:
-        """Return the rules for this seam, operation and order, in the order of the plan."""
+        """Yield the rules for this seam, operation and order, in the order of the plan.
+
+        ``operation`` is that of a call, or ``delivery.`` and the type of the event.
+        """
         if seam not in self._seams:
-            return iter(())
-        operations = {operation, ANY, DELIVERY} if seam == "on_delivery" else {operation, ANY}
+            return
+        index = self._index
+        operations = (operation, DELIVERY, ANY) if seam == "on_delivery" else (operation, ANY)
+        orders = (None,) if order is None else (None, order)
         found = [
-            self._index.get((seam, wanted, whose), ())
+            armed
             for wanted in operations
-            for whose in {order, None}
+            for whose in orders
+            for armed in index.get((seam, wanted, whose), ())
         ]
-        return merge(*found, key=attrgetter("place"))
+        for armed in sorted(found, key=lambda armed: armed.place):
+            if self._index is not index:  # stopped or armed anew while a call was held here
+                return
+            yield armed
 
     def fires(self, armed: Armed, now: float) -> bool:
-        """Count one opportunity of this rule, and tell whether it takes it."""
+        """Count one opportunity of a rule, and tell whether it takes it."""
         rule = armed.rule
-        if not self.in_force or not rule.after_s <= now - self._since_s < rule.until_s:
+        if not rule.after_s <= now - self._since_s < rule.until_s:
             return False
         armed.seen += 1
         if rule.nth is not None and armed.seen != rule.nth:

@@ -1,0 +1,1 @@
+"""How providers speak: one file per provider, its name the dialect's name."""

@@ -1,0 +1,17 @@
+"""The news arrives before the answer."""
+
+from dataclasses import dataclass
+
+from simulator.core.calls import Call
+from simulator.core.faults import Fault, Hold
+from simulator.core.messages import HttpReply, Until
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverBeforeReply(Fault):
+    """The answer to the call waits until an endpoint has answered the event it caused."""
+
+    at_most_ms: int = 10_000
+
+    def after_commit(self, call: Call, reply: HttpReply) -> Hold:
+        return Hold(Until("delivered", at_most_ms=self.at_most_ms))

@@ -1,0 +1,23 @@
+"""The provider fails after the charge has happened."""
+
+from dataclasses import dataclass
+
+from simulator.core.calls import Call
+from simulator.core.faults import Answer, Fault
+from simulator.core.messages import HttpReply
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAfterCommit(Fault):
+    """The charge is committed, then the provider answers with an error.
+
+    With ``stored`` every replay of the key repeats the error, as Stripe's does with a 500, and
+    only a lookup tells the truth; without, a replay does.
+    """
+
+    status: int = 500
+    code: str = "internal_error"
+    stored: bool = True
+
+    def after_commit(self, call: Call, reply: HttpReply) -> Answer:
+        return Answer(self.status, self.code, self.stored)

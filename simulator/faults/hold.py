@@ -1,0 +1,32 @@
+"""A call stands still at a seam until something else has happened."""
+
+from dataclasses import dataclass
+
+from simulator.core.calls import Call
+from simulator.core.faults import Fault
+from simulator.core.faults import Hold as Stand
+from simulator.core.messages import Condition, HttpReply, Seam, Until
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Fault):
+    """The provider is slow at one point, until a condition comes true or time is up."""
+
+    seam: Seam = "before_commit"
+    until: Condition = "elapsed"
+    amount: int = 0
+    at_most_ms: int = 10_000
+
+    def on_receive(self, call: Call) -> Stand | None:
+        return self._stand("on_receive")
+
+    def before_commit(self, call: Call) -> Stand | None:
+        return self._stand("before_commit")
+
+    def after_commit(self, call: Call, reply: HttpReply) -> Stand | None:
+        return self._stand("after_commit")
+
+    def _stand(self, seam: Seam) -> Stand | None:
+        if seam != self.seam:
+            return None
+        return Stand(Until(self.until, self.amount, self.at_most_ms))
