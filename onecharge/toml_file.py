@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 Model = TypeVar("Model", bound=BaseModel)
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_KEY = re.compile(
+    r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
+)
 
 Location = tuple[str | int, ...]
 
@@ -77,9 +79,7 @@ def field_name(location: Sequence[str | int]) -> str:
     return name
 
 
-def _explained(
-    error: ValidationError, model: type[BaseModel], text: str, path: Path
-) -> FileError:
+def _explained(error: ValidationError, model: type[BaseModel], text: str, path: Path) -> FileError:
     first = error.errors(include_url=False)[0]
     location = tuple(first["loc"])
     known = places_known(model, location[:-1])

@@ -23,6 +23,7 @@ from simulator.clock import VirtualClock
 from simulator.control import PREFIX, Control
 from simulator.core.deliveries import Attempt
 from simulator.core.journal import Sink
+from simulator.core.ledger import Posting
 from simulator.core.provider import Provider
 from simulator.core.rules import Rule
 from simulator.gates import Gates, Reason
@@ -127,9 +128,9 @@ class Simulator:
         """Return one address, without a slash at the end."""
         return self._urls[name]
 
-    def arm(self, rules: Sequence[Rule]) -> None:
-        """Put these rules in force instead of the present ones."""
-        self.provider.arm(rules, self.clock.now())
+    def arm(self, rules: Sequence[Rule], *, seed: int | None = None) -> None:
+        """Put these rules in force instead of the present ones; a ``seed`` renews their chance."""
+        self.provider.arm(rules, self.clock.now(), seed=seed)
 
     def disarm(self) -> None:
         """End all faults: rules, holds and silent connections. What has fired stays known."""
@@ -151,6 +152,19 @@ class Simulator:
     def undelivered(self) -> int:
         """Return how many attempts are under way or still to come."""
         return self.provider.deliveries.unfinished
+
+    def attempts_under_way(self) -> int:
+        """Return how many attempts are being made or due now."""
+        return self.provider.deliveries.under_way(self.clock.now())
+
+    def hasten_deliveries(self) -> None:
+        """Send everything that waits for its time now; virtual time stands still."""
+        self.provider.hasten(self.clock.now())
+        self._wake_sender()
+
+    def real_charges(self, reference: str) -> list[Posting]:
+        """Return the captures that the provider's ledger holds for an order."""
+        return self.provider.ledger.real_charges(reference)
 
     def resend(self, event: str) -> list[str]:
         """Deliver an event once more to all endpoints. Raises ``KeyError`` if there is none."""

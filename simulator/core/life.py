@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simulator.core.news import News
     from simulator.core.rules import Plan
 
-AnyBend = TypeVar("AnyBend", ReceiveBend, CommitBend, AnswerBend)
+AnyBend = TypeVar("AnyBend")
 Steps = Generator[Held, str, Reply | Drop]
 
 
@@ -89,7 +89,8 @@ class Life:
         def ask(fault: Fault) -> ReceiveBend | None:
             return fault.on_receive(call)
 
-        for bend in self._bends("on_receive", ask):
+        bends: Iterator[ReceiveBend] = self._bends("on_receive", ask)
+        for bend in bends:
             match bend:
                 case Hold(until):
                     yield from self._hold("on_receive", until)
@@ -134,7 +135,8 @@ class Life:
         def ask(fault: Fault) -> CommitBend | None:
             return fault.before_commit(call)
 
-        for bend in self._bends("before_commit", ask):
+        bends: Iterator[CommitBend] = self._bends("before_commit", ask)
+        for bend in bends:
             match bend:
                 case Hold(until):
                     yield from self._hold("before_commit", until)
@@ -162,7 +164,8 @@ class Life:
         def ask(fault: Fault) -> AnswerBend | None:
             return fault.after_commit(call, reply)
 
-        for bend in self._bends("after_commit", ask):
+        bends: Iterator[AnswerBend] = self._bends("after_commit", ask)
+        for bend in bends:
             match bend:
                 case Hold(until):
                     yield from self._hold("after_commit", until)

@@ -110,9 +110,12 @@ class Provider:
 
     # Things go wrong.
 
-    def arm(self, rules: Iterable[Rule], now: float = 0.0) -> None:
-        """Put these rules in force instead of the present ones; windows count from ``now``."""
-        self.plan.arm(rules, now)
+    def arm(self, rules: Iterable[Rule], now: float = 0.0, *, seed: int | None = None) -> None:
+        """Put these rules in force instead of the present ones; windows count from ``now``.
+
+        With a ``seed``, the plan's chance begins anew.
+        """
+        self.plan.arm(rules, now, seed=seed)
 
     def disarm(self) -> None:
         """End all faults. What has fired stays known; calls already held stay held."""
@@ -135,6 +138,10 @@ class Provider:
     def resend(self, event_id: str, now: float) -> list[Delivery]:
         """Deliver an event once more, under its old id, to all endpoints. Raises ``KeyError``."""
         return self._news.owe(self.events[event_id], now)
+
+    def hasten(self, now: float) -> None:
+        """Let every attempt that waits for its time be due now; time itself stands still."""
+        self.deliveries.hasten(now)
 
     def attempts_due(self, now: float) -> list[Attempt]:
         """Begin every attempt that is due, and return them for sending."""

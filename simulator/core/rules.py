@@ -90,13 +90,18 @@ class Plan:
         """Whether any rule could still fire."""
         return bool(self._index)
 
-    def arm(self, rules: Iterable[Rule], now: float = 0.0) -> None:
-        """Put these rules in force instead of the present ones; their windows count from now."""
+    def arm(self, rules: Iterable[Rule], now: float = 0.0, *, seed: int | None = None) -> None:
+        """Put these rules in force instead of the present ones; their windows count from now.
+
+        With a ``seed``, chance begins anew, so that one plan repeats after whatever came before.
+        """
         rules = tuple(rules)
         armed = {rule.name: Armed(rule, place) for place, rule in enumerate(rules)}
         if len(armed) != len(rules):
             raise ValueError("two rules of one plan have the same name")
         self.stop()
+        if seed is not None:
+            self._chance = Random(seed)
         self._armed = armed
         self._since_s = now
         for each in armed.values():

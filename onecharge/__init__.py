@@ -1,0 +1,1 @@
+"""The harness: it drives a charge service through the worst order of events and judges it."""

@@ -1,0 +1,183 @@
+"""The command line.
+
+Rule 1: exit codes are 0 holds, 1 violated, 2 wrong usage or configuration or a failed control,
+        3 unknown.
+Rule 2: a user's mistake is one clear sentence on standard error; only our own bugs trace back.
+"""
+
+import asyncio
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from onecharge.catalogues import table_of
+from onecharge.control import ControlFailed
+from onecharge.report.json_file import write_json
+from onecharge.report.terminal import Terminal, show_table
+from onecharge.scenario_file import Scenario, library, read_scenario_file
+from onecharge.service_file import TEST_SECRET
+from onecharge.targets import Target, WrongUsage, target
+from onecharge.toml_file import FileError
+from onecharge.verify import Run, new_run_folder
+from onecharge.world.postgres import PostgresError
+from onecharge.world.service import NotReady
+from onecharge.world.supervisor import SpawnError
+from simulator.server import serve as serve_provider
+
+try:
+    from uvloop import new_event_loop
+except ImportError:  # where uvloop does not exist, asyncio's own loop does
+    from asyncio import new_event_loop
+
+USERS_MISTAKES = (
+    FileError,
+    WrongUsage,
+    ControlFailed,
+    NotReady,
+    PostgresError,
+    SpawnError,
+)
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Prove that one order is charged once: a fake provider that makes everything repeat "
+    "itself, and a judge who counts the charges.",
+)
+
+ServiceOption = Annotated[
+    Path | None,
+    typer.Option("--service", metavar="FILE", help="The service file of the service to judge."),
+]
+MutantOption = Annotated[
+    str | None,
+    typer.Option("--mutant", metavar="NAME", help="The reference with one guard broken."),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Decides ids, faults and order.")
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the verdict here as well.")
+]
+
+
+class Catalogue(StrEnum):
+    """What can be listed."""
+
+    scenarios = "scenarios"
+    faults = "faults"
+    dialects = "dialects"
+    invariants = "invariants"
+    mutants = "mutants"
+
+
+@app.command()
+def verify(
+    service: ServiceOption = None,
+    mutant: MutantOption = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", metavar="NAME", help="Only this one; may be given again."),
+    ] = None,
+    seed: SeedOption = 1,
+    json_file: JsonOption = None,
+) -> None:
+    """Play the library of scenarios against a service and judge it. Default: the reference."""
+    _run(target(service, mutant), _named(scenario or []), seed, json_file)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file.")],
+    service: ServiceOption = None,
+    mutant: MutantOption = None,
+    seed: SeedOption = 1,
+    json_file: JsonOption = None,
+) -> None:
+    """Play one scenario file against a service and judge it."""
+    _run(target(service, mutant), [read_scenario_file(file)], seed, json_file)
+
+
+@app.command("list")
+def list_(what: Annotated[Catalogue, typer.Argument()]) -> None:
+    """Show what there is of a kind."""
+    show_table(table_of(what.value), Console())
+
+
+@app.command()
+def serve(  # noqa: PLR0917 - typer calls it by name
+    dialect: Annotated[str, typer.Option(help="Which provider to play.")] = "generic",
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    seed: SeedOption = 1,
+    webhook: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where to deliver events.")
+    ] = None,
+    secret: Annotated[str, typer.Option(help="What events are signed with.")] = TEST_SECRET,
+    token: Annotated[
+        str | None, typer.Option(help="Demanded by /_sim/ when not on loopback.")
+    ] = None,
+) -> None:
+    """Run the provider simulator alone, until it is interrupted."""
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(
+            serve_provider(
+                dialect=dialect,
+                host=host,
+                port=port,
+                seed=seed,
+                endpoints=[(webhook, secret)] if webhook else [],
+                token=token,
+            )
+        )
+
+
+def main() -> NoReturn:
+    """Run the command line; a user's mistake ends in one sentence and exit code 2."""
+    try:
+        app()
+    except USERS_MISTAKES as mistake:
+        Console(stderr=True, highlight=False).print(
+            f"onecharge: {mistake}", markup=False, soft_wrap=True, style="red"
+        )
+        sys.exit(2)
+    sys.exit(0)
+
+
+def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path | None) -> NoReturn:
+    if json_file is not None and not json_file.parent.is_dir():
+        raise WrongUsage(f"--json: no such folder: {json_file.parent}")
+    folder = new_run_folder(seed)
+    terminal = Terminal(Console())
+    terminal.title(wanted.service_file.service.name, wanted.mutant, len(scenarios), seed)
+    of_it = Run(
+        wanted,
+        scenarios,
+        seed,
+        folder=folder,
+        listener=terminal,
+        server_url=os.environ.get("DATABASE_URL"),
+    )
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        verdict = runner.run(of_it.verdict())
+    write_json(verdict, folder / "verdict.json")
+    if json_file is not None:
+        write_json(verdict, json_file)
+    terminal.verdict(verdict, folder)
+    sys.exit(verdict.exit_code())
+
+
+def _named(names: list[str]) -> list[Scenario]:
+    known = library()
+    for name in names:
+        if name not in known:
+            raise WrongUsage(
+                f"--scenario: no scenario is called {name!r}; there are: {', '.join(known)}"
+            )
+    return [read_scenario_file(known[name]) for name in (names or known)]

@@ -1,0 +1,159 @@
+"""Verify a service: control, then every scenario, then one verdict.
+
+Rule 1: nobody is blamed before the clean control has passed.
+Rule 2: a scenario is judged from its history alone, as ``report`` would judge it later.
+Rule 3: whatever ends a run early, what was seen so far is judged and said.
+"""
+
+import asyncio
+import json
+import shlex
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from onecharge.control import clean_control
+from onecharge.phases import Play
+from onecharge.scenario_file import Scenario
+from onecharge.targets import Target
+from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario
+from onecharge.world.service import NotReady
+from onecharge.world.world import World, standing
+
+RUNS = Path(".onecharge") / "runs"
+
+
+class Listener(Protocol):
+    """Who hears how a run is getting on: a terminal, or nobody."""
+
+    def step(self, says: str) -> None:
+        """Hear of one thing that is ready."""
+
+    def begins(self, scenario: Scenario) -> None:
+        """Hear that a scenario is being played."""
+
+    def judged(self, verdict: ScenarioVerdict) -> None:
+        """Hear how it ended."""
+
+
+class Run:
+    """One run over some scenarios, with a folder of its own for histories, logs and verdict."""
+
+    def __init__(
+        self,
+        target: Target,
+        scenarios: Sequence[Scenario],
+        seed: int,
+        *,
+        folder: Path,
+        listener: Listener,
+        server_url: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self._target = target
+        self._scenarios = scenarios
+        self._seed = seed
+        self._listener = listener
+        self._server_url = server_url
+        self._began_s = time.monotonic()
+        self._verdicts: list[ScenarioVerdict] = []
+        self._interrupted: str | None = None
+
+    async def verdict(self) -> RunVerdict:
+        """Play everything and return the verdict; Ctrl-C ends the playing, not the judging.
+
+        Before the first fault, what cannot work raises ``NotReady``, ``ControlFailed``,
+        ``PostgresError`` or ``SpawnError``, each with one clear sentence.
+        """
+        self._write_manifest()
+        playing = asyncio.ensure_future(self._play())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._interrupt, playing, signal.Signals(number).name)
+        try:
+            with suppress(asyncio.CancelledError):
+                await playing
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+        return combine(
+            self._verdicts,
+            seed=self._seed,
+            duration_s=round(time.monotonic() - self._began_s, 3),
+            interrupted=self._interrupted,
+        )
+
+    def _interrupt(self, playing: "asyncio.Future[None]", by: str) -> None:
+        self._interrupted = f"interrupted by {by}"
+        playing.cancel()
+
+    async def _play(self) -> None:
+        async with standing(
+            self._target.service_file,
+            self.folder,
+            seed=self._seed,
+            mutant=self._target.mutant,
+            server_url=self._server_url,
+            tell=self._listener.step,
+        ) as world:
+            passed = await clean_control(world, self._seed)
+            self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
+            bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
+            for scenario in self._scenarios:
+                self._listener.begins(scenario)
+                await self._play_one(world, scenario, bound_s)
+                self._listener.judged(self._verdicts[-1])
+
+    async def _play_one(self, world: World, scenario: Scenario, bound_s: float) -> None:
+        recorder = world.begin_history(scenario.name)
+        trouble: str | None = None
+        try:
+            await Play(world, scenario, self._seed, bound_s).through()
+        except NotReady as reason:
+            trouble = str(reason)
+        except asyncio.CancelledError:
+            trouble = self._interrupted
+            raise
+        finally:
+            self._verdicts.append(
+                judge_scenario(
+                    recorder.records,
+                    repeat=self._repeat(scenario),
+                    trouble=trouble or recorder.lost,
+                )
+            )
+
+    def _repeat(self, scenario: Scenario) -> str:
+        """Return the command that plays this scenario again."""
+        named = (
+            ("verify", "--scenario", scenario.name)
+            if scenario.named
+            else ("run", str(scenario.path))
+        )
+        return shlex.join(["onecharge", *named, *self._target.words, "--seed", str(self._seed)])
+
+    def _write_manifest(self) -> None:
+        manifest: dict[str, Any] = {
+            "onecharge_run": 1,
+            "began": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seed": self._seed,
+            "service": self._target.service_file.service.name,
+            "mutant": self._target.mutant,
+            "scenarios": [scenario.name for scenario in self._scenarios],
+        }
+        (self.folder / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+def new_run_folder(seed: int, parent: Path = RUNS) -> Path:
+    """Make and return a folder for a run; its name sorts by time and is never used twice."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for number in range(1, 1000):
+        folder = parent / (f"{stamp}-{seed}" if number == 1 else f"{stamp}-{seed}-{number}")
+        with suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+    raise FileExistsError(f"{parent}: a thousand runs within one second")
