@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from reference_impl.app import Desk, make_app
 from reference_impl.charging import Surroundings
 from reference_impl.parts import Parts
 from reference_impl.provider import Provider
+from reference_impl.reconciler import Reconciler
 from reference_impl.settings import Settings
 from reference_impl.store import Store
 
@@ -30,9 +32,17 @@ BACKLOG = 1024
 DATABASE_WAIT_S = 10
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A service that serves: where it listens, and its reconciler, to be run at any moment."""
+
+    address: str
+    reconciler: Reconciler
+
+
 @asynccontextmanager
-async def running(settings: Settings, parts: Parts) -> AsyncIterator[str]:
-    """Serve until the block ends; yield the address."""
+async def running(settings: Settings, parts: Parts) -> AsyncIterator[Running]:
+    """Serve until the block ends."""
     surroundings = Surroundings(
         clock=lambda: datetime.now(UTC),
         new_id=lambda: uuid4().hex,
@@ -40,29 +50,32 @@ async def running(settings: Settings, parts: Parts) -> AsyncIterator[str]:
         lease_s=settings.lease_s,
     )
     store = parts.store(settings.database)
-    provider = Provider(
-        settings.provider_url,
-        settings.provider_api_key.get_secret_value(),
-        settings.provider_timeout_s,
-    )
+    api_key = settings.provider_api_key.get_secret_value()
+    provider = Provider(settings.provider_url, api_key, settings.provider_timeout_s)
     charging = parts.charging(store, provider, surroundings)
     inbox = parts.inbox(store, settings.webhook_secret.get_secret_value(), surroundings.clock)
     reconciler = parts.reconciler(charging)
     desk = Desk(charging, inbox)
-    stopped = asyncio.Event()
     try:
         await _tables(store)
-        async with provider, asyncio.TaskGroup() as tasks:
-            tasks.create_task(reconciler.run_until(stopped, settings.reconcile_every_s))
-            try:
-                async with _listening(desk, settings.host, settings.port) as address:
-                    log.info("listening", extra={"address": address})
-                    yield address
-            finally:
-                await desk.drain()
-                stopped.set()
+        async with provider, _reconciling(reconciler, settings.reconcile_every_s):
+            async with _listening(desk, settings.host, settings.port) as address:
+                log.info("listening", extra={"address": address})
+                yield Running(address, reconciler)
+            await desk.drain()
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def _reconciling(reconciler: Reconciler, every_s: float) -> AsyncIterator[None]:
+    stopped = asyncio.Event()
+    running = asyncio.create_task(reconciler.run_until(stopped, every_s))
+    try:
+        yield
+    finally:
+        stopped.set()
+        await running
 
 
 @stamina.retry(on=OperationalError, attempts=None, timeout=DATABASE_WAIT_S, wait_initial=0.05)

@@ -1,0 +1,234 @@
+"""A merchant's shop: a provider, a database and any number of services, in one line each."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from standardwebhooks import Webhook
+
+from onecharge.world.ports import free_port
+from onecharge.world.supervisor import Supervisor
+from reference_impl.parts import parts
+from reference_impl.service import Running, running
+from reference_impl.settings import read_settings
+from simulator.catalogue import rules_from
+from simulator.core.journal import Journal
+from simulator.gates import HeldCall
+from simulator.server import Simulator
+
+ROOT = Path(__file__).parents[2]
+SECRET = "whsec_dGhlIHJlZmVyZW5jZSBzZXJ2aWNlJ3Mgc2VjcmV0"
+CUSTOMER = "cus-1"
+API_KEY = "sk_test"
+PATIENCE_S = 20.0  # how long a test waits for what must come; it is never waited for in full
+POLL_S = 0.02
+
+_serial = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer as a client sees it."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Shop:
+    """What a test needs to pay, to break things and to see what became of it."""
+
+    simulator: Simulator
+    journal: Journal
+    database_url: str
+    client: aiohttp.ClientSession
+    supervisor: Supervisor
+    folder: Path
+    closing: AsyncExitStack
+    addresses: list[str] = field(default_factory=list)
+    services: list[Running] = field(default_factory=list)
+
+    # --- services -----------------------------------------------------------------------
+
+    def environment(self, **settings: str) -> dict[str, str]:
+        return {
+            "DATABASE_URL": self.database_url,
+            "PROVIDER_URL": self.simulator.url(),
+            "PROVIDER_API_KEY": API_KEY,
+            "WEBHOOK_SECRET": SECRET,
+            "PORT": "0",
+            "RECONCILE_EVERY_S": "3600",  # tests run the reconciler themselves
+        } | settings
+
+    async def open(self, mutant: str = "", **settings: str) -> Running:
+        """Start one more service in this process."""
+        read = read_settings(self.environment(**settings))
+        service = await self.closing.enter_async_context(running(read, parts(mutant)))
+        self.services.append(service)
+        self.addresses.append(service.address)
+        return service
+
+    async def spawn(self, **settings: str) -> str:
+        """Start one more service as a process of its own; return its name."""
+        name, port = f"service-{next(_serial)}", free_port()
+        environment = self.environment(PORT=str(port), **settings)
+        await self.supervisor.spawn(
+            name,
+            (sys.executable, "-m", "reference_impl"),
+            env={"PATH": os.defpath, "PYTHONPATH": str(ROOT)} | environment,
+            cwd=self.folder,
+            log=self.folder / f"{name}.log",
+        )
+        self.closing.push_async_callback(self.supervisor.stop, name)
+        self.addresses.append(f"http://127.0.0.1:{port}")
+        async with asyncio.timeout(PATIENCE_S):
+            while not await self._healthy(self.addresses[-1]):
+                await asyncio.sleep(POLL_S)
+        return name
+
+    async def _healthy(self, address: str) -> bool:
+        try:
+            async with self.client.get(f"{address}/healthz") as response:
+                return response.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    async def reconcile(self, after_s: float = 3600) -> int:
+        """Run the first service's reconciler once, as if so much time had passed."""
+        now = datetime.now(UTC) + timedelta(seconds=after_s)
+        return await self.services[0].reconciler.run_once(now)
+
+    # --- what a client does -------------------------------------------------------------
+
+    async def send(
+        self, method: str, path: str, headers: dict[str, str], body: bytes = b"", at: int = 0
+    ) -> Seen:
+        url = self.addresses[at] + path
+        async with self.client.request(method, url, headers=headers, data=body) as response:
+            return Seen(response.status, await response.read(), dict(response.headers))
+
+    async def pay(
+        self,
+        key: str = "key-1",
+        order: str = "ord-1",
+        amount_minor: int = 500,
+        *,
+        tenant: str = "shop",
+        at: int = 0,
+    ) -> Seen:
+        """Send ``POST /charges``."""
+        intent = {"order": order, "amount_minor": amount_minor}
+        body = json.dumps(intent | {"currency": "EUR", "customer": CUSTOMER}).encode()
+        headers = {"Authorization": f"Bearer {tenant}", "Idempotency-Key": key}
+        return await self.send("POST", "/charges", headers, body, at)
+
+    async def read(self, path: str, *, tenant: str = "shop", at: int = 0) -> Any:
+        seen = await self.send("GET", path, {"Authorization": f"Bearer {tenant}"}, at=at)
+        return seen.json
+
+    async def status(self, order: str = "ord-1", *, at: int = 0) -> str:
+        """Return what the service believes of an order."""
+        found = await self.read(f"/charges?order={order}", at=at)
+        return str(found["data"][0]["status"])
+
+    async def credits_minor(self, *, at: int = 0) -> list[int]:
+        """Return what is booked to the customer's account, entry by entry."""
+        ledger = await self.read(f"/accounts/{CUSTOMER}/ledger", at=at)
+        return [entry["amount_minor"] for entry in ledger["entries"]]
+
+    # --- what a provider does -----------------------------------------------------------
+
+    def go_wrong(self, *rules: dict[str, object]) -> None:
+        self.simulator.arm(rules_from(rules))
+
+    async def parked(self, calls: int = 1) -> list[HeldCall]:
+        """Wait until the provider holds so many calls."""
+        enough = asyncio.Event()
+
+        def look(_held: HeldCall) -> None:
+            if len(self.simulator.gates.held()) >= calls:
+                enough.set()
+
+        self.simulator.gates.on_park.append(look)
+        if len(self.simulator.gates.held()) >= calls:
+            enough.set()
+        async with asyncio.timeout(PATIENCE_S):
+            await enough.wait()
+        return self.simulator.gates.held()
+
+    def deliver_events(self) -> None:
+        """Have the provider tell the first service of every event to come."""
+        self.simulator.add_endpoint(f"{self.addresses[0]}/webhooks/provider", SECRET)
+
+    async def tell(
+        self, charge: dict[str, Any], event: str = "evt-1", *, secret: str = SECRET, **more: Any
+    ) -> Seen:
+        """Deliver one event about a charge, signed now."""
+        data = {"charge": charge, **more}
+        body = json.dumps({"type": f"charge.{charge['status']}", "data": data})
+        now = datetime.now(UTC)
+        headers = {
+            "webhook-id": event,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": Webhook(secret).sign(event, now, body),
+        }
+        return await self.send("POST", "/webhooks/provider", headers, body.encode())
+
+    async def provider_charge(self, charge_id: str = "ch_1") -> dict[str, Any]:
+        """Return a charge as the provider shows it."""
+        url = f"{self.simulator.url()}/v1/charges/{charge_id}"
+        headers = {"Authorization": f"Bearer {API_KEY}"}
+        async with self.client.get(url, headers=headers) as response:
+            assert response.status == 200
+            shown: dict[str, Any] = await response.json()
+            return shown
+
+    # --- what is true -------------------------------------------------------------------
+
+    def real_charges(self, order: str = "ord-1") -> list[str]:
+        """Return the charges that moved money, by the provider's own ledger."""
+        return [posting.charge for posting in self.simulator.provider.ledger.real_charges(order)]
+
+    def upstream_keys(self) -> list[str | None]:
+        """Return the upstream key of every attempt to charge, in order."""
+        return [
+            entry.key
+            for entry in self.journal.entries
+            if entry.kind == "receive" and entry.value["operation"] == "charge.create"
+        ]
+
+    async def rows(self, query: str, *values: object) -> Sequence[dict[str, Any]]:
+        """Ask the database itself, in a transaction of its own."""
+        async with await psycopg.AsyncConnection.connect(
+            self.database_url, row_factory=dict_row
+        ) as connection:
+            asked = await connection.execute(query.encode(), values)
+            return await asked.fetchall() if asked.description else []
+
+
+@pytest.fixture
+async def shop(database_url: str, supervisor: Supervisor, tmp_path: Path) -> AsyncIterator[Shop]:
+    journal = Journal()
+    simulator = Simulator(sink=journal)
+    await simulator.start()
+    async with AsyncExitStack() as closing, aiohttp.ClientSession() as client:
+        closing.push_async_callback(simulator.stop)
+        yield Shop(simulator, journal, database_url, client, supervisor, tmp_path, closing)
+        simulator.disarm()
