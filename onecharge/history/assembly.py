@@ -157,7 +157,7 @@ class _Assembly:
         value = record.value
         delivering = Delivering(
             attempt=_text(record, "attempt"),
-            delivery=str(value.get("delivery", value.get("event", ""))),
+            endpoint=str(value.get("url") or value.get("delivery") or ""),
             event=_text(record, "event"),
             sent=record.index,
             forged=bool(value.get("forged")),
@@ -330,6 +330,7 @@ def _run(value: Mapping[str, Any]) -> Run:
         fair=value.get("fair", True),
         absent=_absent(value.get("capabilities")),
         rules=tuple(str(rule["name"]) for rule in value.get("plan", ()) if "name" in rule),
+        claims=frozenset(value.get("claims", ())),
     )
 
 

@@ -26,13 +26,23 @@ CAPABILITIES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the run was meant to be. ``absent`` are the capabilities declared absent."""
+    """What the run was meant to be.
+
+    ``absent`` are the capabilities declared absent, ``rules`` the names in the plan, ``claims``
+    the unfair scenarios that the service claims to withstand.
+    """
 
     scenario: str = ""
     seed: int | None = None
     fair: bool = True
     absent: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
+    claims: frozenset[str] = frozenset()
+
+    @property
+    def can_violate(self) -> bool:
+        """Whether findings count: a fair scenario, or one that the service claims to withstand."""
+        return self.fair or self.scenario in self.claims
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,9 @@ class Call:
     @property
     def refused(self) -> bool:
         """Whether the service was told for certain that nothing happened."""
-        return self.dropped is None and self.status is not None and 400 <= self.status < 500
+        definite = self.status is not None and 400 <= self.status < 500
+        # 409 says that another call with the key is at work, not how that one ends.
+        return self.dropped is None and definite and self.status != 409
 
     @property
     def answered(self) -> bool:
@@ -115,10 +117,10 @@ class Charge:
 
 @dataclass(slots=True)
 class Delivering:
-    """One attempt to tell the service of an event."""
+    """One attempt to tell the service of an event. ``endpoint`` is the address it went to."""
 
     attempt: str
-    delivery: str
+    endpoint: str
     event: str
     sent: int
     forged: bool = False
@@ -143,8 +145,8 @@ class Event:
     @property
     def acknowledged(self) -> bool:
         """Whether every endpoint that it was sent to has acknowledged it."""
-        told = {attempt.delivery for attempt in self.attempts if attempt.acknowledged}
-        return all(attempt.delivery in told for attempt in self.attempts)
+        told = {attempt.endpoint for attempt in self.attempts if attempt.acknowledged}
+        return all(attempt.endpoint in told for attempt in self.attempts)
 
 
 @dataclass(frozen=True, slots=True)

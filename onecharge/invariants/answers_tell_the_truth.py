@@ -1,0 +1,265 @@
+"""What clients were told, and what the service believes, is what the provider did.
+
+An *ok* is true if the money of that order and amount had been taken when it was said. A
+*declined* says that nothing was taken for the intent it speaks of. A decline at the provider may
+be followed by a success of another attempt, so it is wrong only if the charge it denies was
+under way before, and the bank did not decline anything while that attempt lasted. At the end the
+service's own belief must equal the provider's truth: never "failed" with money taken, never
+"succeeded" without.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from onecharge.history.case import Case
+from onecharge.history.evidence import three_sides
+from onecharge.history.judgement import (
+    API_TO_PROVIDER,
+    CLIENT_TO_API,
+    GUARDS,
+    Boundary,
+    Judgement,
+    Violation,
+    money,
+)
+from onecharge.history.story import Answer, Attempt, Belief, Charge, OrderStory
+
+NEEDS: Final[frozenset[str]] = frozenset()
+
+_UNKNOWN_GUARD: Final = (
+    "leave an unknown outcome unknown: ask again under the same provider key or look the charge "
+    "up, and never record it as failed"
+)
+_SUCCESS_GUARD: Final = "say succeeded only after the provider has said so, and record both at once"
+_REPLAY_GUARD: Final = "bind the first result to the client's key and replay that one"
+_DEFINITE: Final = frozenset({"declined", "invalid", "mismatch", "refused"})
+
+
+def judge(case: Case) -> Judgement:
+    """Hold every answer and every last belief against the provider's ledger."""
+    judged = 0
+    violations: list[Violation] = []
+    reasons: list[str] = []
+    for story in case.sent:
+        judged += bool(_definite_words(story))
+        if violation := next(_lies(case, story), None):  # one lie an order is enough to tell
+            if case.unattributed and not story.real_charges:
+                reasons.append(f"{violation.says}; but some charges could not be tied to an order")
+            else:
+                violations.append(violation)
+    return Judgement.of(judged=judged, violations=violations, reasons=reasons)
+
+
+def _definite_words(story: OrderStory) -> bool:
+    """Whether anybody said how this order ended."""
+    believed = story.belief is not None and story.belief.status in {"succeeded", "failed"}
+    return believed or any(answer.terminal for answer in story.answers)
+
+
+def _lies(case: Case, story: OrderStory) -> Iterator[Violation]:
+    yield from _false_successes(story)
+    yield from _two_names(story)
+    if (denied := _false_decline(story)) or (denied := _charge_from_nowhere(story)):
+        yield denied
+    if case.read_back and (false := _false_belief(story)):
+        yield false
+
+
+def _false_successes(story: OrderStory) -> Iterator[Violation]:
+    """Report the first ok that had no real charge behind it."""
+    for attempt in story.attempts:
+        answer = attempt.answer
+        if answer is None or answer.outcome != "ok":
+            continue
+        if trouble := _behind(story, attempt, answer):
+            says, boundary, guard = trouble
+            yield _lie(
+                story,
+                says=f"{story.order}: told ok (attempt {attempt.number}), but {says}",
+                answer=answer,
+                boundary=boundary,
+                guard=guard,
+                cause="a success was reported that the provider had not confirmed",
+                at_risk_minor=attempt.amount_minor,
+            )
+            return
+
+
+def _behind(
+    story: OrderStory, attempt: Attempt, answer: Answer
+) -> tuple[str, Boundary, str] | None:
+    """Return what is wrong with the charge behind an ok, if anything is."""
+    # Authorised before the answer and captured later is how two-step services do it.
+    before = [charge for charge in story.real_charges if charge.created < answer.index]
+    if not before:
+        late = " by then" if story.real_charges else ""
+        return f"no money was taken{late}", API_TO_PROVIDER, _SUCCESS_GUARD
+    wanted = (attempt.amount_minor, attempt.currency.upper())
+    if all((charge.amount_minor, charge.currency.upper()) != wanted for charge in before):
+        taken = money(before[0].amount_minor, before[0].currency)
+        asked = money(attempt.amount_minor, attempt.currency)
+        return f"{taken} was taken instead of {asked}", CLIENT_TO_API, GUARDS[CLIENT_TO_API]
+    if answer.provider_charge and all(c.id != answer.provider_charge for c in story.charges):
+        return (
+            f"{answer.provider_charge} is no charge of it",
+            CLIENT_TO_API,
+            _REPLAY_GUARD,
+        )
+    return None
+
+
+def _two_names(story: OrderStory) -> Iterator[Violation]:
+    """Report a key whose ok answers name different charges."""
+    first: dict[str | None, Answer] = {}
+    for attempt in sorted(story.attempts, key=_heard):
+        answer = attempt.answer
+        if answer is None or answer.outcome != "ok":
+            continue
+        earlier = first.setdefault(attempt.key, answer)
+        if names := _different_names(earlier, answer):
+            yield _lie(
+                story,
+                says=f"{story.order}: one key was answered with {names[0]} and with {names[1]}",
+                answer=answer,
+                boundary=CLIENT_TO_API,
+                guard=_REPLAY_GUARD,
+                cause="a repeated request got a result of its own",
+                at_risk_minor=attempt.amount_minor,
+            )
+            return
+
+
+def _heard(attempt: Attempt) -> int:
+    return attempt.invoked if attempt.answer is None else attempt.answer.index
+
+
+def _different_names(one: Answer, two: Answer) -> tuple[str, str] | None:
+    for a, b in ((one.provider_charge, two.provider_charge), (one.charge, two.charge)):
+        if a is not None and b is not None and a != b:
+            return a, b
+    return None
+
+
+def _false_decline(story: OrderStory) -> Violation | None:
+    """Report a last word *declined* about money that was taken under the same key."""
+    told = [attempt for attempt in story.attempts if attempt.answer and attempt.answer.terminal]
+    if not told or len(story.keys) > 1:
+        return None  # with several keys the charge may be another key's; belief decides then
+    last = max(told, key=_heard)
+    answer = last.answer
+    if answer is None or answer.outcome != "declined" or _bank_said_no(story, last, answer):
+        return None
+    for charge in story.real_charges:
+        if charge.created < answer.index or _nobody_else(story, charge, last):
+            return _lie(
+                story,
+                says=f"{story.order}: told declined, but {_taken(charge)}",
+                answer=answer,
+                boundary=API_TO_PROVIDER,
+                guard=_UNKNOWN_GUARD,
+                cause="an unknown outcome was recorded as failed",
+                at_risk_minor=charge.captured_minor,
+            )
+    return None
+
+
+def _bank_said_no(story: OrderStory, attempt: Attempt, answer: Answer) -> bool:
+    """Whether the provider declined a charge while this attempt lasted."""
+    return any(
+        charge.declined is not None and attempt.invoked < charge.declined < answer.index
+        for charge in story.charges
+    )
+
+
+def _nobody_else(story: OrderStory, charge: Charge, told: Attempt) -> bool:
+    """Whether no other attempt, open or later, can have caused a charge made after the answer."""
+    return not any(
+        other is not told
+        and other.open
+        and other.outcome != "refused"
+        and other.invoked < charge.created
+        for other in story.attempts
+    )
+
+
+def _charge_from_nowhere(story: OrderStory) -> Violation | None:
+    """Report money taken although every attempt was refused for certain."""
+    real = story.real_charges
+    if not real or any(attempt.outcome not in _DEFINITE for attempt in story.attempts):
+        return None
+    if any(attempt.outcome == "declined" for attempt in story.attempts):
+        return None  # judged as a decline
+    last = max(story.attempts, key=_heard)
+    return _lie(
+        story,
+        says=f"{story.order}: every attempt was refused, but {_taken(real[0])}",
+        answer=last.answer,
+        boundary=CLIENT_TO_API,
+        guard="refuse a request before anything is done for it",
+        cause="a request was executed and then answered as if it had not been",
+        at_risk_minor=real[0].captured_minor,
+    )
+
+
+def _false_belief(story: OrderStory) -> Violation | None:
+    """Report a final belief that is not what the provider did."""
+    belief = story.belief
+    if belief is None or belief.status not in {"succeeded", "failed"}:
+        return None
+    real = [c for c in story.real_charges if (c.captured or 0) < belief.index]
+    if belief.status == "failed":
+        kept = [charge for charge in real if charge.kept_minor]
+        says = f"the service believes it failed, but {_taken(kept[0])}" if kept else None
+        cause, guard = "an unknown outcome was recorded as failed", _UNKNOWN_GUARD
+    else:
+        says = _false_success(story, belief, real)
+        cause, guard = "a success was recorded that the provider did not confirm", _SUCCESS_GUARD
+    if says is None:
+        return None
+    return _lie(
+        story,
+        says=f"{story.order}: {says}",
+        answer=None,
+        boundary=API_TO_PROVIDER,
+        guard=guard,
+        cause=cause,
+        at_risk_minor=sum(charge.kept_minor for charge in real) or story.amount_minor,
+    )
+
+
+def _false_success(story: OrderStory, belief: Belief, real: list[Charge]) -> str | None:
+    if not real:
+        return "the service believes it succeeded, but no money was taken"
+    if belief.refunds == 0 and not any(charge.kept_minor for charge in real):
+        return f"the service believes it succeeded, but {real[0].id} was given back"
+    amounts = {charge.captured_minor for charge in real}
+    if belief.amount_minor is not None and belief.amount_minor not in amounts:
+        believed = money(belief.amount_minor, story.currency)
+        return f"the service believes {believed} was taken, but {_taken(real[0])}"
+    return None
+
+
+def _taken(charge: Charge) -> str:
+    return f"{money(charge.captured_minor, charge.currency)} was taken ({charge.id})"
+
+
+def _lie(
+    story: OrderStory,
+    *,
+    says: str,
+    answer: Answer | None,
+    boundary: Boundary,
+    guard: str,
+    cause: str,
+    at_risk_minor: int,
+) -> Violation:
+    return Violation(
+        order=story.order,
+        says=says,
+        evidence=three_sides(story, answer=answer),
+        boundary=boundary,
+        guard=guard,
+        cause=cause,
+        at_risk_minor=at_risk_minor,
+        currency=story.currency,
+    )

@@ -1,0 +1,296 @@
+"""From what the invariants found to one verdict on a run.
+
+Rule 1: violated goes before unknown, unknown before holds. Nothing unknown is ever green.
+Rule 2: an unfair scenario cannot violate: what is found there is exposure.
+Rule 3: a plan that did not happen, a charge of no known order, a ledger of ours that does not
+        balance and a judge that fails make the scenario unknown, whatever the invariants say.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from onecharge.history.assembly import case_of
+from onecharge.history.attribution import TieRule
+from onecharge.history.buckets import Bucket, buckets
+from onecharge.history.case import Case
+from onecharge.history.judgement import Evidence, Judgement, Verdict, Violation
+from onecharge.history.lint import advice
+from onecharge.history.records import Record
+from onecharge.invariants import Invariant, invariants
+
+EXIT_CODES: Final[Mapping[Verdict, int]] = {
+    "holds": 0,
+    "not_applicable": 0,
+    "violated": 1,
+    "unknown": 3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantVerdict:
+    """What one invariant made of one scenario, or of the whole run."""
+
+    name: str
+    judgement: Judgement
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioVerdict:
+    """The verdict on one scenario, and what it rests on.
+
+    ``fair`` says whether findings count, ``reasons`` why anything stayed unknown, ``not_reached``
+    which rules of the plan never fired, ``repeat`` the command that shows it again.
+    """
+
+    name: str
+    verdict: Verdict
+    repeat: str
+    fair: bool = True
+    seed: int | None = None
+    duration_s: float = 0.0
+    orders: int = 0
+    charges: int = 0
+    fired: int = 0
+    invariants: tuple[InvariantVerdict, ...] = ()
+    reasons: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = ()
+    buckets: Mapping[Bucket, int] = field(default_factory=dict)
+    ties: Mapping[TieRule, int] = field(default_factory=dict)
+
+    @property
+    def violations(self) -> list[Violation]:
+        """What is wrong, as far as it counts."""
+        return self._found() if self.fair else []
+
+    @property
+    def exposure(self) -> list[Violation]:
+        """What would be wrong if the provider broke its word."""
+        return [] if self.fair else self._found()
+
+    def _found(self) -> list[Violation]:
+        return [v for invariant in self.invariants for v in invariant.judgement.violations]
+
+
+def judge_scenario(records: Iterable[Record], *, repeat: str) -> ScenarioVerdict:
+    """Judge the records of one scenario. ``repeat`` is the command that plays it again."""
+    try:
+        case = case_of(records)
+    except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
+        return ScenarioVerdict(name="", verdict="unknown", repeat=repeat, reasons=(_failed(error),))
+    judged = tuple(_judged(invariant, case) for invariant in invariants())
+    fair = case.run.can_violate
+    fired = {firing.rule for firing in case.firings}
+    not_reached = tuple(rule for rule in case.run.rules if rule not in fired)
+    reasons = list(_own_reasons(case))
+    verdicts: list[Verdict] = []
+    if fair:
+        reasons += [reason for one in judged for reason in one.judgement.reasons]
+        verdicts += [one.verdict for one in judged]
+    else:
+        reasons += [r for one in judged for r in one.judgement.reasons if r.startswith(_FAILED)]
+    if reasons or not_reached:
+        verdicts.append("unknown")
+    return ScenarioVerdict(
+        name=case.run.scenario,
+        verdict=_worst(verdicts, none="holds"),
+        repeat=repeat,
+        fair=fair,
+        seed=case.run.seed,
+        duration_s=round(case.duration_s, 3),
+        orders=len(case.sent),
+        charges=len(case.real_charges),
+        fired=len(case.firings),
+        invariants=judged,
+        reasons=tuple(dict.fromkeys(reasons)),
+        advice=advice(case),
+        not_reached=not_reached,
+        buckets=buckets(case),
+        ties=case.attribution.counts(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """The verdict on everything that was played."""
+
+    verdict: Verdict
+    seed: int
+    duration_s: float
+    scenarios: tuple[ScenarioVerdict, ...]
+
+    def exit_code(self) -> int:
+        """0 holds, 1 violated, 3 unknown."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def at_risk(self) -> dict[str, int]:
+        """The money concerned, in minor units by currency, each order counted once."""
+        worst: dict[tuple[str, str | None, str], int] = {}
+        for scenario in self.scenarios:
+            for violation in scenario.violations:
+                place = (scenario.name, violation.order, violation.currency)
+                worst[place] = max(worst.get(place, 0), violation.at_risk_minor)
+        total: Counter[str] = Counter()
+        for (_, _, currency), amount_minor in worst.items():
+            total[currency] += amount_minor
+        return {currency: amount for currency, amount in total.items() if amount}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as JSON data, in the form that ``--json`` writes."""
+        return {
+            "verdict": self.verdict,
+            "seed": self.seed,
+            "duration_s": self.duration_s,
+            "scenarios": [_scenario_json(scenario) for scenario in self.scenarios],
+            "invariants": [_invariant_json(name, self.scenarios) for name in self._names()],
+            "advice": [
+                {"scenario": scenario.name, "says": says}
+                for scenario in self.scenarios
+                for says in scenario.advice
+            ],
+            "exposure": [
+                {"invariant": name, **_violation_json(violation, scenario)}
+                for scenario in self.scenarios
+                if not scenario.fair
+                for name, violation in _named(scenario)
+            ],
+            "not_reached": [
+                {"scenario": scenario.name, "rule": rule}
+                for scenario in self.scenarios
+                for rule in scenario.not_reached
+            ],
+            "not_applicable": [
+                {"invariant": name, "lacking": list(lacking)}
+                for name, lacking in self.not_applicable
+            ],
+        }
+
+    @property
+    def not_applicable(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The invariants that do not apply, and the capabilities whose absence says so."""
+        found = {
+            one.name: one.lacking
+            for scenario in self.scenarios
+            for one in scenario.invariants
+            if one.verdict == "not_applicable"
+        }
+        return list(found.items())
+
+    def _names(self) -> list[str]:
+        names = (one.name for scenario in self.scenarios for one in scenario.invariants)
+        return list(dict.fromkeys(names))
+
+
+def combine(scenarios: Sequence[ScenarioVerdict], *, seed: int, duration_s: float) -> RunVerdict:
+    """Return the verdict on a run from those on its scenarios; none at all is unknown."""
+    verdict = _worst([scenario.verdict for scenario in scenarios], none="unknown")
+    return RunVerdict(verdict, seed, round(duration_s, 3), tuple(scenarios))
+
+
+_FAILED: Final = "the judge itself failed"
+
+
+def _failed(error: Exception) -> str:
+    return f"{_FAILED}: {type(error).__name__}: {error}"
+
+
+def _judged(invariant: Invariant, case: Case) -> InvariantVerdict:
+    if lacking := tuple(sorted(invariant.needs & case.run.absent)):
+        return InvariantVerdict(invariant.name, Judgement("not_applicable"), lacking)
+    try:
+        judgement = invariant.judge(case)
+    except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
+        judgement = Judgement("unknown", reasons=(_failed(error),))
+    return InvariantVerdict(invariant.name, judgement)
+
+
+def _own_reasons(case: Case) -> Iterator[str]:
+    """Say what stands in the way of any verdict."""
+    if not case.run.scenario:
+        yield "the history does not say which scenario was run"
+    if not case.sent:
+        yield "no order was sent"
+    elif not case.read_back:
+        phase = max(case.phases, key=case.phases.__getitem__, default="the beginning")
+        yield f"the run was cut short (in {phase})"
+    if case.unattributed:
+        yield f"{len(case.unattributed)} real charge(s) cannot be tied to an order"
+    for trouble in case.ledger_trouble:
+        yield f"the provider's ledger does not balance (our bug): {trouble}"
+
+
+def _worst(verdicts: Sequence[Verdict], *, none: Verdict) -> Verdict:
+    for verdict in ("violated", "unknown", "holds"):
+        if verdict in verdicts:
+            return verdict
+    return none
+
+
+def _invariant_json(name: str, scenarios: Sequence[ScenarioVerdict]) -> dict[str, Any]:
+    fair = [
+        (scenario, one)
+        for scenario in scenarios
+        if scenario.fair
+        for one in scenario.invariants
+        if one.name == name
+    ]
+    return {
+        "name": name,
+        "verdict": _worst([one.verdict for _, one in fair], none="not_applicable"),
+        "violations": [
+            _violation_json(violation, scenario)
+            for scenario, one in fair
+            for violation in one.judgement.violations
+        ],
+        "reasons": list(dict.fromkeys(r for _, one in fair for r in one.judgement.reasons)),
+    }
+
+
+def _named(scenario: ScenarioVerdict) -> Iterator[tuple[str, Violation]]:
+    for one in scenario.invariants:
+        for violation in one.judgement.violations:
+            yield one.name, violation
+
+
+def _violation_json(violation: Violation, scenario: ScenarioVerdict) -> dict[str, Any]:
+    return {
+        "order": violation.order,
+        "scenario": scenario.name,
+        "says": violation.says,
+        "evidence": [_evidence_json(piece) for piece in violation.evidence],
+        "boundary": violation.boundary,
+        "cause": violation.cause,
+        "guard": violation.guard,
+        "at_risk_minor": violation.at_risk_minor,
+        "currency": violation.currency,
+        "repeat": scenario.repeat,
+    }
+
+
+def _evidence_json(piece: Evidence) -> dict[str, Any]:
+    return {"record": piece.index, "side": piece.side, "says": piece.says}
+
+
+def _scenario_json(scenario: ScenarioVerdict) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "verdict": scenario.verdict,
+        "fair": scenario.fair,
+        "seed": scenario.seed,
+        "duration_s": scenario.duration_s,
+        "orders": scenario.orders,
+        "charges": scenario.charges,
+        "faults_fired": scenario.fired,
+        "reasons": list(scenario.reasons),
+        "unknown_outcomes": dict(scenario.buckets),
+        "tied_by": dict(scenario.ties),
+        "repeat": scenario.repeat,
+    }
