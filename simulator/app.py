@@ -141,9 +141,9 @@ class App:
         match unread:
             case wire.Unread.TOO_LARGE:
                 limit = f"a body has at most {wire.BODY_LIMIT_BYTES} bytes"
-                problem = Problem("body_too_large", limit, status=413)
+                problem = Problem("too_large", limit, status=413)
             case wire.Unread.BROKEN:
-                problem = Problem("invalid_request", "the body could not be read", status=400)
+                problem = Problem("bad_request", "the body could not be read", status=400)
             case _:
                 assert_never(unread)
         return self.provider.dialect.answer(problem)

@@ -104,6 +104,11 @@ def table_from(rule: Rule) -> dict[str, object]:
     return table
 
 
+def rule_schema(fault: str) -> dict[str, Any]:
+    """Return the JSON Schema of the table that places this fault."""
+    return _table_of(fault).model_json_schema()
+
+
 class _RuleTable(BaseModel):
     """The part of the table which says when. The fields are those of ``Rule``."""
 
@@ -195,22 +200,26 @@ def _modules_in(package: ModuleType) -> Iterator[tuple[str, ModuleType]]:
 
 def _fault_in(module: ModuleType) -> type[Fault]:
     """Return the one fault that a file defines."""
-    found = [
-        kind
-        for kind in vars(module).values()
-        if inspect.isclass(kind)
-        and issubclass(kind, Fault)
-        and kind.__module__ == module.__name__
-        and not kind.__name__.startswith("_")
-    ]
-    assert len(found) == 1, f"{module.__name__} has to define one fault, not {len(found)}"
-    [fault] = found
-    assert fault.name == module.__name__.rpartition(".")[2], f"{fault.name} is in the wrong file"
+    [fault] = [kind for kind in _public_classes(module) if issubclass(kind, Fault)]
+    assert fault.name == _file_of(module), f"{fault.name} is in the wrong file"
     return fault
 
 
 def _dialect_in(module: ModuleType) -> Dialect:
-    """Return the one dialect that a file defines."""
-    dialect: Dialect = module.DIALECT
-    assert dialect.name == module.__name__.rpartition(".")[2]
-    return dialect
+    """Return the one dialect that a file defines: the class which is called like the file."""
+    [dialect] = [
+        kind for kind in _public_classes(module) if getattr(kind, "name", None) == _file_of(module)
+    ]
+    made: Dialect = dialect()
+    return made
+
+
+def _public_classes(module: ModuleType) -> Iterator[type]:
+    for kind in vars(module).values():
+        ours = inspect.isclass(kind) and kind.__module__ == module.__name__
+        if ours and not kind.__name__.startswith("_"):
+            yield kind
+
+
+def _file_of(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]

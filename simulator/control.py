@@ -78,7 +78,7 @@ class Told:
     status: int = 200
 
 
-class Trouble(Exception):  # noqa: N818  # it is an answer, not an error of ours
+class Trouble(Exception):
     """What was asked cannot be done, and why; the answer of problem+json."""
 
     def __init__(self, status: int, title: str, detail: str, **more: Any) -> None:
@@ -239,7 +239,7 @@ class Control:
             shown = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
             if not hmac.compare_digest(shown, f"Bearer {self._token}".encode()):
                 raise Trouble(401, "Token required", "Show the token: Authorization: Bearer ….")
-        elif not _is_loopback(request):
+        elif not is_loopback(request.transport and request.transport.get_extra_info("peername")):
             raise Trouble(403, "Loopback only", "Start with a token to control it from elsewhere.")
 
 
@@ -283,6 +283,15 @@ ROUTES: Final = (
     Route("POST", "/_sim/reset", Control.reset, ResetBody),
     Route("GET", "/_sim/openapi.json", Control.openapi),
 )
+
+
+def is_loopback(peer: object) -> bool:
+    """Tell whether a socket's peer is on this machine."""
+    if not (isinstance(peer, tuple) and peer):
+        return False
+    address = ipaddress.ip_address(peer[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
 
 
 def _route_of(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
@@ -333,15 +342,6 @@ def _held_object(held: HeldCall, now_s: float) -> dict[str, Any]:
         "held_ms": round((now_s - held.parked_at_s) * 1000),
         "caller_gone": held.caller_gone,
     }
-
-
-def _is_loopback(request: web.BaseRequest) -> bool:
-    peer = request.transport.get_extra_info("peername") if request.transport else None
-    if not isinstance(peer, tuple):
-        return False
-    address = ipaddress.ip_address(peer[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
 
 
 def _json(data: Any, status: int, content_type: str = "application/json") -> web.Response:
