@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -19,6 +19,7 @@ from psycopg.rows import dict_row
 from standardwebhooks import Webhook
 
 from onecharge.world.ports import free_port
+from onecharge.world.postgres import Postgres
 from onecharge.world.supervisor import Supervisor
 from reference_impl.parts import parts
 from reference_impl.service import Running, running
@@ -178,7 +179,13 @@ class Shop:
         self.simulator.add_endpoint(f"{self.addresses[0]}/webhooks/provider", SECRET)
 
     async def tell(
-        self, charge: dict[str, Any], event: str = "evt-1", *, secret: str = SECRET, **more: Any
+        self,
+        charge: dict[str, Any],
+        event: str = "evt-1",
+        *,
+        secret: str = SECRET,
+        at: int = 0,
+        **more: Any,
     ) -> Seen:
         """Deliver one event about a charge, signed now."""
         data = {"charge": charge, **more}
@@ -189,7 +196,7 @@ class Shop:
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": Webhook(secret).sign(event, now, body),
         }
-        return await self.send("POST", "/webhooks/provider", headers, body.encode())
+        return await self.send("POST", "/webhooks/provider", headers, body.encode(), at)
 
     async def provider_charge(self, charge_id: str = "ch_1") -> dict[str, Any]:
         """Return a charge as the provider shows it."""
@@ -223,12 +230,36 @@ class Shop:
             return await asked.fetchall() if asked.description else []
 
 
+@pytest.fixture(scope="session")
+async def shared_database(postgres: Postgres) -> str:
+    """One database for all tests that leave its tables as they are: making one is slow."""
+    return await postgres.create_database("service")
+
+
 @pytest.fixture
-async def shop(database_url: str, supervisor: Supervisor, tmp_path: Path) -> AsyncIterator[Shop]:
+async def shop(shared_database: str, supervisor: Supervisor, tmp_path: Path) -> AsyncIterator[Shop]:
+    """A shop with an empty database."""
+    async with _shop(shared_database, supervisor, tmp_path) as shop:
+        if await shop.rows("select 1 from pg_tables where tablename = 'charges'"):
+            await shop.rows("truncate charges, events, ledger")
+        yield shop
+
+
+@pytest.fixture
+async def broken_shop(
+    database_url: str, supervisor: Supervisor, tmp_path: Path
+) -> AsyncIterator[Shop]:
+    """A shop with a database of its own, for mutants: they drop constraints."""
+    async with _shop(database_url, supervisor, tmp_path) as shop:
+        yield shop
+
+
+@asynccontextmanager
+async def _shop(database: str, supervisor: Supervisor, folder: Path) -> AsyncIterator[Shop]:
     journal = Journal()
     simulator = Simulator(sink=journal)
     await simulator.start()
     async with AsyncExitStack() as closing, aiohttp.ClientSession() as client:
         closing.push_async_callback(simulator.stop)
-        yield Shop(simulator, journal, database_url, client, supervisor, tmp_path, closing)
+        yield Shop(simulator, journal, database, client, supervisor, folder, closing)
         simulator.disarm()
