@@ -56,8 +56,8 @@ def _dialects() -> Table:
 
 
 def _invariants() -> Table:
-    rows = [(each.name, each.claim, each.guard) for each in invariants().values()]
-    return Table("Invariants", ("name", "what is claimed", "the usual guard"), tuple(rows))
+    rows = [(each.name, each.claim, ", ".join(sorted(each.needs))) for each in invariants()]
+    return Table("Invariants", ("name", "what is claimed", "needs"), tuple(rows))
 
 
 def _mutants() -> Table:

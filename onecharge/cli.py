@@ -18,7 +18,7 @@ from rich.console import Console
 from onecharge.catalogues import table_of
 from onecharge.control import ControlFailed
 from onecharge.report.json_file import write_json
-from onecharge.report.terminal import Terminal, show_table
+from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, read_scenario_file
 from onecharge.service_file import TEST_SECRET
 from onecharge.targets import Target, WrongUsage, target
@@ -107,7 +107,8 @@ def run(
 @app.command("list")
 def list_(what: Annotated[Catalogue, typer.Argument()]) -> None:
     """Show what there is of a kind."""
-    show_table(table_of(what.value), Console())
+    table = table_of(what.value)
+    Terminal().table(table.title, table.headers, table.rows)
 
 
 @app.command()
@@ -154,8 +155,8 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
     if json_file is not None and not json_file.parent.is_dir():
         raise WrongUsage(f"--json: no such folder: {json_file.parent}")
     folder = new_run_folder(seed)
-    terminal = Terminal(Console())
-    terminal.title(wanted.service_file.service.name, wanted.mutant, len(scenarios), seed)
+    terminal = Terminal()
+    terminal.title(wanted.name, len(scenarios), seed)
     of_it = Run(
         wanted,
         scenarios,

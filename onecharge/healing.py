@@ -28,7 +28,7 @@ CONFIRM: Final = 4
 
 LOOK_AGAIN_S: Final = 0.03
 _PRESS_AGAIN_S = 0.2
-_REDELIVERIES_PER_BOUND = 8
+_REDELIVERIES = 9
 _SHOWN = 20
 
 
@@ -53,6 +53,7 @@ class Healing:
         self._read_back = ReadBack(world.service_file, world.services.urls, world.session)
         self._agreed: set[str] = set()
         self._redeliver_at_s = 0.0
+        self._redeliver_wait_s = bound_s * CONFIRM / 2**_REDELIVERIES
 
     async def through(self) -> None:
         """Heal, wait for quiet, read back; every phase is announced in the history."""
@@ -111,9 +112,13 @@ class Healing:
         await asyncio.sleep(_PRESS_AGAIN_S)
 
     def _redeliver(self) -> None:
-        """Bring the next redeliveries forward, a step of their schedule at a time."""
+        """Bring redeliveries forward, a step of their schedule at a time, ever more slowly.
+
+        The schedule must outlast the longest wait, or the provider would give up before us.
+        """
         if time.monotonic() >= self._redeliver_at_s:
-            self._redeliver_at_s = time.monotonic() + self._bound_s / _REDELIVERIES_PER_BOUND
+            self._redeliver_at_s = time.monotonic() + self._redeliver_wait_s
+            self._redeliver_wait_s *= 2
             self._world.simulator.hasten_deliveries()
 
     async def _lacks(self) -> list[Lack]:

@@ -28,6 +28,12 @@ class Target:
     mutant: str = ""
     words: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        name = self.service_file.service.name
+        return f"{name} with mutant {self.mutant}" if self.mutant else name
+
 
 @dataclass(frozen=True)
 class Mutant:

@@ -79,8 +79,13 @@ class ScenarioVerdict:
         return [v for invariant in self.invariants for v in invariant.judgement.violations]
 
 
-def judge_scenario(records: Iterable[Record], *, repeat: str) -> ScenarioVerdict:
-    """Judge the records of one scenario. ``repeat`` is the command that plays it again."""
+def judge_scenario(
+    records: Iterable[Record], *, repeat: str, trouble: str | None = None
+) -> ScenarioVerdict:
+    """Judge the records of one scenario. ``repeat`` is the command that plays it again.
+
+    ``trouble`` says what went wrong with the playing itself; nothing can then be called green.
+    """
     try:
         case = case_of(records)
     except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
@@ -89,7 +94,7 @@ def judge_scenario(records: Iterable[Record], *, repeat: str) -> ScenarioVerdict
     fair = case.run.can_violate
     fired = {firing.rule for firing in case.firings}
     not_reached = tuple(rule for rule in case.run.rules if rule not in fired)
-    reasons = list(_own_reasons(case))
+    reasons = [*([trouble] if trouble else ()), *_own_reasons(case)]
     verdicts: list[Verdict] = []
     if fair:
         reasons += [reason for one in judged for reason in one.judgement.reasons]
@@ -125,6 +130,7 @@ class RunVerdict:
     seed: int
     duration_s: float
     scenarios: tuple[ScenarioVerdict, ...]
+    interrupted: str | None = None
 
     def exit_code(self) -> int:
         """0 holds, 1 violated, 3 unknown."""
@@ -149,6 +155,7 @@ class RunVerdict:
             "verdict": self.verdict,
             "seed": self.seed,
             "duration_s": self.duration_s,
+            "interrupted": self.interrupted,
             "scenarios": [_scenario_json(scenario) for scenario in self.scenarios],
             "invariants": [_invariant_json(name, self.scenarios) for name in self._names()],
             "advice": [
@@ -189,10 +196,22 @@ class RunVerdict:
         return list(dict.fromkeys(names))
 
 
-def combine(scenarios: Sequence[ScenarioVerdict], *, seed: int, duration_s: float) -> RunVerdict:
-    """Return the verdict on a run from those on its scenarios; none at all is unknown."""
-    verdict = _worst([scenario.verdict for scenario in scenarios], none="unknown")
-    return RunVerdict(verdict, seed, round(duration_s, 3), tuple(scenarios))
+def combine(
+    scenarios: Sequence[ScenarioVerdict],
+    *,
+    seed: int,
+    duration_s: float,
+    interrupted: str | None = None,
+) -> RunVerdict:
+    """Return the verdict on a run from those on its scenarios; none at all is unknown.
+
+    ``interrupted`` says what ended the run early; what was not played is then unknown.
+    """
+    verdicts: list[Verdict] = [scenario.verdict for scenario in scenarios]
+    if interrupted:
+        verdicts.append("unknown")
+    verdict = _worst(verdicts, none="unknown")
+    return RunVerdict(verdict, seed, round(duration_s, 3), tuple(scenarios), interrupted)
 
 
 _FAILED: Final = "the judge itself failed"

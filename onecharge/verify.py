@@ -11,7 +11,7 @@ import shlex
 import signal
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,10 +33,10 @@ class Listener(Protocol):
     def step(self, says: str) -> None:
         """Hear of one thing that is ready."""
 
-    def begins(self, scenario: Scenario) -> None:
-        """Hear that a scenario is being played."""
+    def playing(self, name: str) -> AbstractContextManager[object]:
+        """Hear that a scenario is being played, as long as the context lasts."""
 
-    def judged(self, verdict: ScenarioVerdict) -> None:
+    def scenario(self, scenario: ScenarioVerdict) -> None:
         """Hear how it ended."""
 
 
@@ -104,9 +104,9 @@ class Run:
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
             for scenario in self._scenarios:
-                self._listener.begins(scenario)
-                await self._play_one(world, scenario, bound_s)
-                self._listener.judged(self._verdicts[-1])
+                with self._listener.playing(scenario.name):
+                    await self._play_one(world, scenario, bound_s)
+                self._listener.scenario(self._verdicts[-1])
 
     async def _play_one(self, world: World, scenario: Scenario, bound_s: float) -> None:
         recorder = world.begin_history(scenario.name)

@@ -12,7 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from onecharge.history.buckets import BUCKETS
@@ -54,6 +56,21 @@ class Terminal:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
+
+    def title(self, service: str, scenarios: int, seed: int) -> None:
+        """Print what is about to be judged."""
+        self._print(("onecharge ", "bold"), (f"{service} · {scenarios} scenario(s) · seed {seed}", ""))
+
+    def step(self, says: str) -> None:
+        """Print one thing that is ready."""
+        self._print(("· ", "dim"), (says, "dim"))
+
+    def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print a table of texts; nothing in it is markup."""
+        table = Table(*headers, title=title, title_justify="left", box=box.SIMPLE, expand=False)
+        for row in rows:
+            table.add_row(*(self._text((cell, "")) for cell in row))
+        self._console.print(table)
 
     def playing(self, name: str) -> AbstractContextManager[object]:
         """Show that a scenario is being played, where there is somebody to watch."""
@@ -161,6 +178,8 @@ def _in_words(run: RunVerdict) -> str:
         case "holds" | "not_applicable":
             return f"{_totals(run)}{_unknowns(run)}"
         case "unknown":
+            if run.interrupted:
+                return f"{run.interrupted} after {len(run.scenarios)} scenario(s)"
             unsure = sum(scenario.verdict == "unknown" for scenario in run.scenarios)
             return f"{unsure} of {len(run.scenarios)} scenarios could not be judged"
 
