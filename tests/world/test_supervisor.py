@@ -332,17 +332,23 @@ def test_a_harness_killed_outright_leaves_no_process_and_no_folder(tmp_path: Pat
         said = json.loads(harness.stdout.readline())
         descendants = psutil.Process(harness.pid).children(recursive=True)
         pids = {process.pid for process in descendants}
-        names = {process.name() for process in descendants}
-        folders = [Path(said["owned"]), *_folders_of_postgres(descendants)]
+        commands = [command_of(process) for process in descendants]
+        folders = [Path(said["owned"]), *folders_of_postgres(commands)]
 
         harness.kill()
 
-    assert names >= {"postgres", "sleep", "sh"}
+    assert {Path(argv[0]).name for argv in commands} >= {"postgres", "sleep", "sh"}
     assert len(folders) == 2
     assert all_gone(pids)
     assert not any(folder.exists() for folder in folders)
 
 
-def _folders_of_postgres(processes: list[psutil.Process]) -> set[Path]:
-    commands = [process.cmdline() for process in processes if process.name() == "postgres"]
-    return {Path(argv[argv.index("-D") + 1]).parent for argv in commands if "-D" in argv}
+def command_of(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline() or ["gone"]
+    except psutil.NoSuchProcess:  # a server process whose client has just left
+        return ["gone"]
+
+
+def folders_of_postgres(commands: list[list[str]]) -> list[Path]:
+    return [Path(argv[argv.index("-D") + 1]).parent for argv in commands if "-D" in argv]

@@ -19,12 +19,9 @@ async def main() -> None:
             url = await postgres.create_database("orders")
             async with await psycopg.AsyncConnection.connect(url) as connection:
                 await connection.execute("CREATE TABLE orders AS SELECT 7 AS amount_minor")
-            servers = [
-                process
-                for process in psutil.Process().children(recursive=True)
-                if process.name() == "postgres"
-            ]
-            sys.stdout.write(f"{servers[0].uids().effective}\n")
+            (supervising,) = psutil.Process().children()
+            (server,) = supervising.children()
+            sys.stdout.write(f"{server.uids().effective}\n")
 
 
 asyncio.run(main())
