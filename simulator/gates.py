@@ -104,9 +104,10 @@ class Gates:
             loop.call_later(held.until.at_most_ms / 1000, self._release, held, "cap")
         )
         self.moved()
-        self._meet(held)
         for callback in tuple(self.on_park):
             callback(held)
+        if self._is_held(held):
+            self._meet(held)
         if self._is_held(held):
             self._start_waiting(held, loop)
 

@@ -48,8 +48,9 @@ class Sender:
         self._loop = asyncio.create_task(self._run(), name="webhook sender")
 
     def wake(self) -> None:
-        """Look again: something may be due now."""
-        self._news.set()
+        """Look again, if anything is due at all: most calls cause no webhook."""
+        if self._provider.next_wakeup() is not None:
+            self._news.set()
 
     async def stop(self) -> None:
         """Stop at once. What is under way is abandoned, as by a provider that went down."""

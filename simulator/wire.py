@@ -7,6 +7,7 @@ Rule 2: a broken answer is broken on purpose and exactly: RST before the first b
 
 import socket
 import struct
+import sys
 from enum import Enum
 from typing import Final
 
@@ -18,7 +19,8 @@ from simulator.core.messages import HttpReply, HttpRequest
 
 BODY_LIMIT_BYTES: Final = 1024 * 1024
 
-_LINGER_ZERO: Final = struct.pack("ii", 1, 0)  # on, for 0 seconds: close() sends RST, not FIN
+# On, for 0 seconds: close() sends RST, not FIN. Windows has a struct of its own.
+_LINGER_ZERO: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
 class Unread(Enum):

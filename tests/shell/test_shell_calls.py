@@ -234,6 +234,16 @@ def test_a_dialect_nobody_knows_is_refused() -> None:
         Simulator(dialect="generous")
 
 
+async def test_a_port_that_is_taken_is_said_and_leaves_nothing_open(world: "World") -> None:
+    taken = int(world.simulator.url().rpartition(":")[2])
+    second = Simulator()
+
+    with pytest.raises(OSError, match="in use"):
+        await second.start(ports={"free": 0, "taken": taken})
+
+    assert second.urls == {}
+
+
 async def test_after_a_reset_everything_begins_again(world: "World") -> None:
     world.arm({"fault": "hold", "operation": "charge.create", "until": "released"})
     held = asyncio.ensure_future(world.charge("ord-1"))

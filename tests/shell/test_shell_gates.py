@@ -187,6 +187,20 @@ async def test_whoever_watches_the_gates_acts_before_anything_else_moves(world: 
     assert seen == [[]]
 
 
+async def test_whoever_watches_the_gates_acts_before_the_second_frees_the_first(
+    world: "World",
+) -> None:
+    world.arm(HOLD | {"until": "arrived", "amount": 2})
+    seen: list[tuple[int, list[str | None]]] = []
+    gates = world.simulator.gates
+    gates.on_park.append(lambda _: seen.append((len(gates.held()), world.charged)))
+
+    await asyncio.gather(world.charge("ord-1", key="a"), world.charge("ord-1", key="b"))
+
+    assert seen == [(1, []), (2, [])]
+    assert world.charged == ["ord-1", "ord-1"]
+
+
 async def test_whoever_watches_the_gates_may_release_at_once(world: "World") -> None:
     world.arm(HOLD | {"until": "released"})
 
