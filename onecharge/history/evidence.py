@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from onecharge.history.judgement import Evidence, money
-from onecharge.history.story import Answer, Attempt, Belief, Call, Charge, Delivering, OrderStory
+from onecharge.history.story import Answer, Attempt, Belief, Charge, Delivering, OrderStory
 
 _ANSWERS_SHOWN = 3
 _CHARGES_SHOWN = 4
@@ -53,12 +53,6 @@ def of_charge(charge: Charge) -> Evidence:
     if charge.refunded_minor:
         says += f"; gave back {money(charge.refunded_minor, charge.currency)}"
     return Evidence(charge.captured, "provider", says)
-
-
-def of_call(call: Call) -> Evidence:
-    """Say what the service asked the provider, and under which key."""
-    key = f"provider key {call.key}" if call.key else "no provider key"
-    return Evidence(call.received, "service", f"{call.id}: {call.operation} under {key}")
 
 
 def of_delivery(attempt: Delivering) -> Evidence:

@@ -8,7 +8,6 @@ service's own belief must equal the provider's truth: never "failed" with money 
 "succeeded" without.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from onecharge.history.case import Case
@@ -42,7 +41,7 @@ def judge(case: Case) -> Judgement:
     reasons: list[str] = []
     for story in case.sent:
         judged += bool(_definite_words(story))
-        if violation := next(_lies(case, story), None):  # one lie an order is enough to tell
+        if violation := _lie_about(case, story):
             if case.unattributed and not story.real_charges:
                 reasons.append(f"{violation.says}; but some charges could not be tied to an order")
             else:
@@ -56,24 +55,23 @@ def _definite_words(story: OrderStory) -> bool:
     return believed or any(answer.terminal for answer in story.answers)
 
 
-def _lies(case: Case, story: OrderStory) -> Iterator[Violation]:
-    yield from _false_successes(story)
-    yield from _two_names(story)
-    if (denied := _false_decline(story)) or (denied := _charge_from_nowhere(story)):
-        yield denied
-    if case.read_back and (false := _false_belief(story)):
-        yield false
+def _lie_about(case: Case, story: OrderStory) -> Violation | None:
+    """Return the first lie about an order: one is enough to tell."""
+    for look in _LOOKS:
+        if found := look(story):
+            return found
+    return _false_belief(story) if case.read_back else None
 
 
-def _false_successes(story: OrderStory) -> Iterator[Violation]:
-    """Report the first ok that had no real charge behind it."""
+def _false_success(story: OrderStory) -> Violation | None:
+    """Report an ok that had no real charge behind it."""
     for attempt in story.attempts:
         answer = attempt.answer
         if answer is None or answer.outcome != "ok":
             continue
         if trouble := _behind(story, attempt, answer):
             says, boundary, guard = trouble
-            yield _lie(
+            return _lie(
                 story,
                 says=f"{story.order}: told ok (attempt {attempt.number}), but {says}",
                 answer=answer,
@@ -82,7 +80,7 @@ def _false_successes(story: OrderStory) -> Iterator[Violation]:
                 cause="a success was reported that the provider had not confirmed",
                 at_risk_minor=attempt.amount_minor,
             )
-            return
+    return None
 
 
 def _behind(
@@ -108,7 +106,7 @@ def _behind(
     return None
 
 
-def _two_names(story: OrderStory) -> Iterator[Violation]:
+def _two_names(story: OrderStory) -> Violation | None:
     """Report a key whose ok answers name different charges."""
     first: dict[str | None, Answer] = {}
     for attempt in sorted(story.attempts, key=_heard):
@@ -117,7 +115,7 @@ def _two_names(story: OrderStory) -> Iterator[Violation]:
             continue
         earlier = first.setdefault(attempt.key, answer)
         if names := _different_names(earlier, answer):
-            yield _lie(
+            return _lie(
                 story,
                 says=f"{story.order}: one key was answered with {names[0]} and with {names[1]}",
                 answer=answer,
@@ -126,7 +124,7 @@ def _two_names(story: OrderStory) -> Iterator[Violation]:
                 cause="a repeated request got a result of its own",
                 at_risk_minor=attempt.amount_minor,
             )
-            return
+    return None
 
 
 def _heard(attempt: Attempt) -> int:
@@ -187,8 +185,6 @@ def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     real = story.real_charges
     if not real or any(attempt.outcome not in _DEFINITE for attempt in story.attempts):
         return None
-    if any(attempt.outcome == "declined" for attempt in story.attempts):
-        return None  # judged as a decline
     last = max(story.attempts, key=_heard)
     return _lie(
         story,
@@ -199,6 +195,9 @@ def _charge_from_nowhere(story: OrderStory) -> Violation | None:
         cause="a request was executed and then answered as if it had not been",
         at_risk_minor=real[0].captured_minor,
     )
+
+
+_LOOKS: Final = (_false_success, _two_names, _false_decline, _charge_from_nowhere)
 
 
 def _false_belief(story: OrderStory) -> Violation | None:
@@ -212,7 +211,7 @@ def _false_belief(story: OrderStory) -> Violation | None:
         says = f"the service believes it failed, but {_taken(kept[0])}" if kept else None
         cause, guard = "an unknown outcome was recorded as failed", _UNKNOWN_GUARD
     else:
-        says = _false_success(story, belief, real)
+        says = _without_money(story, belief, real)
         cause, guard = "a success was recorded that the provider did not confirm", _SUCCESS_GUARD
     if says is None:
         return None
@@ -227,7 +226,7 @@ def _false_belief(story: OrderStory) -> Violation | None:
     )
 
 
-def _false_success(story: OrderStory, belief: Belief, real: list[Charge]) -> str | None:
+def _without_money(story: OrderStory, belief: Belief, real: list[Charge]) -> str | None:
     if not real:
         return "the service believes it succeeded, but no money was taken"
     if belief.refunds == 0 and not any(charge.kept_minor for charge in real):

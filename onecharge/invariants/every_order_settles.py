@@ -5,7 +5,7 @@ later is unknown, not violated: the machine may have been slow. The harness wait
 bound before it gives up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Final
 
@@ -41,7 +41,7 @@ def judge(case: Case) -> Judgement:
         return Judgement.of(judged=0, reasons=["the run ended before healing began"])
     reasons = [*_not_waited_for(case), *_came_late(case), *_unreadable(case)]
     violations = list(_unsettled(case)) if _ended(case) else []
-    violations += _never_converged(case, violations)
+    violations += _never_converged(case, tuple(violations))
     return Judgement.of(judged=len(case.sent), violations=violations, reasons=reasons)
 
 
@@ -74,7 +74,7 @@ def _confirmed(overdue: Convergence | None) -> bool:
     return overdue is not None and overdue.after_s >= CONFIRMED_AT * overdue.bound_s
 
 
-def _never_converged(case: Case, found: list[Violation]) -> Iterator[Violation]:
+def _never_converged(case: Case, found: Sequence[Violation]) -> Iterator[Violation]:
     """Turn what was missing into violations, as far as no order's story already shows it."""
     overdue = case.overdue
     if overdue is None or case.converged is not None:

@@ -39,7 +39,7 @@ def judge(case: Case) -> Judgement:
         judged += bool(story.charges or belief.effects)
         # A charge made after the question was asked cannot be in the answer.
         real = [c for c in story.real_charges if (c.captured or 0) < belief.index]
-        if (trouble := _trouble(belief, real)) is None:
+        if (trouble := _trouble(belief, real, story.currency)) is None:
             continue
         if _may_yet_be_booked(case, belief, real):
             reasons.append(f"{story.order}: the run ended before its charge had to be booked")
@@ -48,12 +48,11 @@ def judge(case: Case) -> Judgement:
     return Judgement.of(judged=judged, violations=violations, reasons=reasons)
 
 
-def _trouble(belief: Belief, real: list[Charge]) -> str | None:
+def _trouble(belief: Belief, real: list[Charge], currency: str) -> str | None:
     if belief.effects != len(real):
         return f"{len(real)} real charge(s), {belief.effects} booked"
     taken = sum(charge.captured_minor for charge in real)
     if belief.effects_minor is not None and belief.effects_minor != taken:
-        currency = real[0].currency if real else ""
         return f"{money(taken, currency)} taken, {money(belief.effects_minor, currency)} booked"
     return None
 
