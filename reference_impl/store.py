@@ -165,11 +165,12 @@ class Store:
             .order_by(charges.c.lease_until)
             .limit(limit)
             .with_for_update(skip_locked=True)
+            .cte("free")  # evaluated once, whatever the planner thinks
         )
         async with self.transaction() as connection:
             rows = await connection.execute(
                 update(charges)
-                .where(charges.c.id.in_(free.scalar_subquery()))
+                .where(charges.c.id.in_(select(free.c.id)))
                 .values(lease_until=lease.until, lease_token=charges.c.lease_token + 1)
                 .returning(charges)
             )

@@ -261,7 +261,7 @@ async def test_a_client_that_hangs_up_does_not_stop_its_charge(shop: "Shop") -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "status"),
+    "change, status",
     [
         ({"headers": {"Authorization": "Bearer shop"}}, 400),
         ({"headers": {"Authorization": "Bearer shop", "Idempotency-Key": ""}}, 400),

@@ -158,13 +158,71 @@ async def test_what_another_charge_did_is_not_booked_to_ours(shop: "Shop") -> No
     assert await shop.credits_minor() == []
 
 
-async def test_an_event_type_nobody_knows_is_acknowledged(shop: "Shop") -> None:
+@pytest.mark.parametrize("named_by", ["its id", "its reference"])
+async def test_an_event_without_our_metadata_still_finds_its_charge(
+    shop: "Shop", named_by: str
+) -> None:
+    await shop.open(PROVIDER_TIMEOUT_S="0.3")
+    if named_by == "its reference":
+        shop.go_wrong({"fault": "time_out_after_commit", **CREATE})
+    await shop.pay()
+
+    told = await shop.tell(await shop.provider_charge() | {"metadata": {}})
+
+    assert told.json["taken"] == "applied"
+    assert await shop.credits_minor() == [500]
+
+
+async def test_an_event_that_two_charges_could_mean_is_given_to_neither(shop: "Shop") -> None:
+    await shop.open()
+    shop.go_wrong({"fault": "reset_before_commit", **CREATE})
+    await shop.pay("key-1")
+    await shop.pay("key-2")
+
+    told = await shop.tell(
+        {
+            "id": "ch_1",
+            "status": "captured",
+            "amount_minor": 500,
+            "currency": "EUR",
+            "reference": "ord-1",
+        }
+    )
+
+    assert told.status == 503
+    assert await shop.credits_minor() == []
+
+
+async def test_news_of_no_money_for_a_charge_we_do_not_have_is_acknowledged(
+    shop: "Shop",
+) -> None:
     await shop.open()
     await shop.pay()
 
-    told = await shop.tell(await shop.provider_charge() | {"status": "pending"}, surprise={})
+    told = await shop.tell(
+        await shop.provider_charge()
+        | {"id": "ch_9", "status": "declined", "reference": "ord-9", "metadata": {}}
+    )
 
     assert told.status == 200
+
+
+@pytest.mark.parametrize(
+    "body, status",
+    [
+        ('{"type": "payout.paid", "data": {"payout": {}}}', 200),
+        ('{"type": "account.closed"}', 200),
+        ('{"data": {}}', 400),
+        ('{"type": "charge.captured", "data": {"charge": {"id": "ch_1"}}}', 400),
+        ("nonsense", 400),
+    ],
+)
+async def test_what_is_no_news_of_a_charge_is_acknowledged_if_it_is_an_event(
+    shop: "Shop", body: str, status: int
+) -> None:
+    await shop.open()
+
+    assert (await shop.deliver(body)).status == status
 
 
 async def test_an_event_signed_by_somebody_else_changes_nothing(shop: "Shop") -> None:
