@@ -23,7 +23,7 @@ from onecharge.history.judgement import (
 )
 from onecharge.history.story import Answer, Attempt, Belief, Charge, OrderStory
 
-NEEDS: Final[frozenset[str]] = frozenset()
+RANK: Final = 2
 
 _UNKNOWN_GUARD: Final = (
     "leave an unknown outcome unknown: ask again under the same provider key or look the charge "

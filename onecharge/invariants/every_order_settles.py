@@ -22,7 +22,7 @@ from onecharge.history.judgement import (
 )
 from onecharge.history.story import Event, OrderStory
 
-NEEDS: Final[frozenset[str]] = frozenset()
+RANK: Final = 4
 
 CONFIRMED_AT: Final = 4
 """A liveness finding counts if it still stands at so many times the bound."""

@@ -15,7 +15,7 @@ from onecharge.history.evidence import of_charge, three_sides
 from onecharge.history.judgement import CLIENT_TO_API, GUARDS, Judgement, Violation, money
 from onecharge.history.story import Charge, OrderStory
 
-NEEDS: Final[frozenset[str]] = frozenset()
+RANK: Final = 1
 
 _SHOWN = 4
 

@@ -21,6 +21,7 @@ from onecharge.history.judgement import (
 from onecharge.history.story import Belief, Charge, Delivering, OrderStory
 
 NEEDS: Final = frozenset({"effects", "webhooks"})
+RANK: Final = 3
 
 _DELIVERIES_SHOWN = 3
 

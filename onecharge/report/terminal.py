@@ -40,15 +40,14 @@ class _Finding:
     """Violations of one invariant, in one scenario, through one boundary: the first speaks."""
 
     invariant: str
+    rank: int
     scenario: ScenarioVerdict
     violations: tuple[Violation, ...]
 
     @property
-    def weight(self) -> tuple[int, int, str]:
-        """What sorts findings: more money first, then more seen at the provider, then by name."""
-        money_at_risk = sum(violation.at_risk_minor for violation in self.violations)
-        seen = sum(piece.side == "provider" for piece in self.violations[0].evidence)
-        return -money_at_risk, -seen, self.invariant
+    def weight(self) -> tuple[int, int]:
+        """What sorts findings: in the order of the invariants, then more money first."""
+        return self.rank, -sum(violation.at_risk_minor for violation in self.violations)
 
 
 class Terminal:
@@ -59,7 +58,9 @@ class Terminal:
 
     def title(self, service: str, scenarios: int, seed: int) -> None:
         """Print what is about to be judged."""
-        self._print(("onecharge ", "bold"), (f"{service} · {scenarios} scenario(s) · seed {seed}", ""))
+        self._print(
+            ("onecharge ", "bold"), (f"{service} · {scenarios} scenario(s) · seed {seed}", "")
+        )
 
     def step(self, says: str) -> None:
         """Print one thing that is ready."""
@@ -209,10 +210,10 @@ def _findings(run: RunVerdict) -> list[_Finding]:
     for scenario in run.scenarios:
         if not scenario.fair:
             continue
-        for one in scenario.invariants:
+        for rank, one in enumerate(scenario.invariants):
             violations = sorted(one.judgement.violations, key=_boundary)
             for _, alike in groupby(violations, key=_boundary):
-                found.append(_Finding(one.name, scenario, tuple(alike)))
+                found.append(_Finding(one.name, rank, scenario, tuple(alike)))
     return sorted(found, key=lambda finding: finding.weight)
 
 

@@ -1,0 +1,203 @@
+"""What a person reads."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from onecharge.report import Terminal
+from onecharge.verdict import ScenarioVerdict, combine, judge_scenario
+
+if TYPE_CHECKING:
+    from tests.judge.conftest import Tale
+
+REPEAT = "onecharge verify --service onecharge.toml --scenario lost_replies --seed 7 " + "x" * 80
+
+
+class Screen:
+    """A console that remembers, and a terminal that prints to it."""
+
+    def __init__(self, *, encoding: str = "utf-8", **options: bool) -> None:
+        self.file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+        self.console = Console(file=self.file, width=80, **options)  # type: ignore[arg-type]
+        self.terminal = Terminal(self.console)
+
+    @property
+    def text(self) -> str:
+        self.file.seek(0)
+        return self.file.read()
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+
+def judged(tale: "Tale") -> ScenarioVerdict:
+    return judge_scenario(tale.records, repeat=REPEAT)
+
+
+def show(screen: Screen, *scenarios: ScenarioVerdict, report: Path | None = None) -> list[str]:
+    screen.terminal.verdict(combine(scenarios, seed=7, duration_s=1), report)
+    return screen.lines[1:]
+
+
+def double(tale: "Tale", *orders: str) -> "Tale":
+    for order in orders:
+        tale.pays(order, f"up-{order}-1")
+        tale.hears(tale.pays(order, f"up-{order}-2"))
+    tale.ends_well(*orders)
+    return tale
+
+
+def good(tale: "Tale") -> "Tale":
+    tale.told(tale.asks("ord-1"), "unknown")
+    tale.hears(tale.pays("ord-1"))
+    tale.ends_well("ord-1")
+    return tale
+
+
+def test_a_scenario_is_one_line(tale: "Tale") -> None:
+    screen = Screen()
+    tale.fires("lose_reply")
+    screen.terminal.scenario(judged(good(tale)))
+
+    [line] = screen.lines
+    assert line.startswith("✓ lost_replies ")
+    assert "1 orders · 1 charges · 1 faults fired  0.0 s" in line
+
+
+def test_an_exposed_scenario_says_that_it_does_not_count(tell: type["Tale"]) -> None:
+    screen = Screen()
+    screen.terminal.scenario(judged(double(tell("ord-1", fair=False), "ord-1")))
+
+    assert screen.text.startswith("✓ lost_replies")
+    assert "exposed (unfair: does not count)" in screen.text
+
+
+def test_a_good_run_says_what_was_judged(tale: "Tale") -> None:
+    verdict, report = show(Screen(), judged(good(tale)), report=Path("run/report.json"))
+
+    judged_so_far, _, unknowns = verdict.partition("; ")
+    assert judged_so_far == "✓ holds: 1 orders in 1 fair scenarios, 1 real charges, none twice"
+    assert unknowns == "unknown outcomes: 1 recovered"
+    assert report == "report: run/report.json"
+
+
+def test_a_good_run_without_unknown_outcomes_does_not_speak_of_them(tale: "Tale") -> None:
+    tale.pays("ord-1")
+    tale.ends_well("ord-1")
+
+    assert show(Screen(), judged(tale))[0].endswith("1 real charges, none twice")
+
+
+def test_a_double_charge_is_told_with_the_money_first_and_the_command_in_one_piece(
+    tale: "Tale",
+) -> None:
+    lines = show(Screen(), judged(double(tale, "ord-1", "ord-2")))
+
+    assert lines[0] == "✗ violated: 10.01 EUR at risk in 2 order(s)"
+    assert lines[1].startswith("one_charge_per_key · lost_replies: ord-1 was charged 2 times")
+    assert lines[1].endswith("(and 1 more like it)")
+    sides = [line.split()[0] for line in lines[2:6]]
+    assert {"client", "provider", "service"} == set(sides)
+    assert sides.count("provider") == 2
+    assert lines[6].startswith("  open   client → API: ")
+    assert lines[7].startswith("  guard  ")
+    assert lines[8] == f"  repeat: {REPEAT}"
+    assert lines[9].startswith("also ")
+    assert len(lines) <= 15
+
+
+def test_many_findings_stay_short(tell: type["Tale"]) -> None:
+    scenarios = [judged(double(tell("ord-1", scenario=f"s{n}"), "ord-1")) for n in range(4)]
+    exposed = judged(double(tell("ord-1", fair=False), "ord-1"))
+
+    lines = show(Screen(), *scenarios, exposed)
+
+    assert "also 8 more finding(s); the JSON report has them all" in lines
+    assert sum(line.startswith("exposure ") for line in lines) == 3
+    assert len(lines) <= 20
+
+
+def test_an_unknown_run_says_why_and_how_to_repeat_it(tell: type["Tale"]) -> None:
+    tale = tell("ord-1", plan=[{"name": f"rule-{n}"} for n in range(6)])
+    lines = show(Screen(), judged(good(tale)))
+
+    assert lines[0] == "? unknown: 1 of 1 scenarios could not be judged"
+    assert lines[1] == "unknown lost_replies: the fault rule-0 never fired"
+    assert lines[5] == "unknown for 2 more reason(s)"
+    assert lines[6] == f"  repeat: {REPEAT}"
+
+
+def test_an_interrupted_run_says_what_ended_it(tale: "Tale") -> None:
+    screen = Screen()
+    run = combine([judged(good(tale))], seed=7, duration_s=1, interrupted="interrupted by Ctrl-C")
+    screen.terminal.verdict(run)
+
+    assert screen.lines[1] == "? unknown: interrupted by Ctrl-C after 1 scenario(s)"
+
+
+def test_what_is_ready_and_tables_are_printed_as_they_are() -> None:
+    screen = Screen()
+    screen.terminal.title("shop", 14, 7)
+    screen.terminal.step("PostgreSQL [18] is up")
+    screen.terminal.table("faults", ["name", "fair"], [["[hold]", "yes"]])
+
+    assert screen.lines[:2] == [
+        "onecharge shop · 14 scenario(s) · seed 7",
+        "· PostgreSQL [18] is up",
+    ]
+    assert "[hold]" in screen.text
+
+
+def test_advice_and_what_does_not_apply_are_named(tell: type["Tale"]) -> None:
+    tale = tell("ord-1", "ord-2", capabilities={"webhooks": False})
+    tale.asks("ord-2")
+    tale.drops(tale.calls("ord-2", "up-1"))
+    tale.told(tale.asks("ord-2"), provider_charge=tale.captures(tale.calls("ord-2", "up-2")))
+    lines = show(Screen(), judged(good(tale)))
+
+    assert any(line.startswith("advice lost_replies: a new provider key") for line in lines)
+    assert "not applicable one_effect_per_event (without webhooks)" in lines
+
+
+def test_foreign_text_is_never_markup_and_never_obeyed(tell: type["Tale"]) -> None:
+    order = "[red]ord[/red]\x1b[2J\nevil"
+    screen = Screen(force_terminal=True)
+    lines = show(screen, judged(double(tell(order), order)))
+
+    assert "\x1b[2J" not in screen.text
+    assert r"[red]ord[/red]\x1b[2J\nevil was charged 2 times" in lines[1]
+
+
+def test_colours_are_left_out_when_nobody_wants_them(
+    tale: "Tale", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen(force_terminal=True)
+    screen.terminal.scenario(judged(good(tale)))
+
+    assert "\x1b[32m" not in screen.text
+    assert "32" not in screen.text.partition("✓")[0]
+
+
+def test_a_console_that_knows_only_ascii_gets_only_ascii(tale: "Tale") -> None:
+    screen = Screen(encoding="ascii")
+    screen.terminal.scenario(judged(good(tale)))
+    show(screen, judged(double(tale, "ord-2")))
+
+    assert screen.text.startswith("+ lost_replies")
+    assert screen.text.isascii()
+
+
+def test_while_a_scenario_plays_only_a_person_is_told() -> None:
+    screen, watched = Screen(), Screen(force_terminal=True)
+    with screen.terminal.playing("lost_replies"):
+        pass
+    with watched.terminal.playing("lost_replies"):
+        pass
+
+    assert screen.text == ""
+    assert "lost_replies" in watched.text
