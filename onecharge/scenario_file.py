@@ -5,18 +5,21 @@ Rule 2: orders are named by their serial, from 1; ids, keys and amounts follow f
 Rule 3: everything that a file plans must happen, or its verdict is *unknown*.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from onecharge.toml_file import FileError, Section, line_of, read_toml, validated
-from simulator.catalogue import PlanError, rule_from
+from onecharge.toml_file import FileError, Section, field_name, line_of, read_toml, validated
+from simulator.catalogue import PlanError, rules_from, table_from
 from simulator.core.messages import Seam
 from simulator.core.rules import Rule
 
 SCENARIOS = "scenarios"
+
+_PLACE = re.compile(r"rules\[(\d+)\]\.(.+)")
 
 Seconds = Annotated[float, Field(gt=0, le=600)]
 Milliseconds = Annotated[int, Field(ge=0, le=600_000)]
@@ -75,22 +78,15 @@ class ScenarioFile(Section):
 class Scenario:
     """A scenario file that has been read and checked, under its public name."""
 
-    def __init__(
-        self, name: str, path: Path, file: ScenarioFile, faults: list[dict[str, Any]]
-    ) -> None:
+    def __init__(self, name: str, path: Path, file: ScenarioFile) -> None:
         self.name = name
         self.path = path
         self.file = file
-        self._faults = faults
 
     @property
     def named(self) -> bool:
         """Whether it is found by its name, in the library."""
         return library().get(self.name) == self.path
-
-    def __repr__(self) -> str:
-        fairness = "fair" if self.fair else "unfair"
-        return f"<Scenario {self.name} {fairness}, {self.file.orders} orders>"
 
     @property
     def fair(self) -> bool:
@@ -99,65 +95,53 @@ class Scenario:
 
     def rules(self, references: Mapping[int, str]) -> list[Rule]:
         """Return what goes wrong, with the orders' own references for their serials."""
-        return [rule_from(table) for table in self._tables(references)]
-
-    def plan(self, references: Mapping[int, str]) -> list[dict[str, Any]]:
-        """Return the plan as data: every rule and kill under the name it is reported by."""
-        kills = [
-            {"name": name, "kill": kill.at, **kill.model_dump(exclude_none=True, exclude={"name"})}
-            for name, kill in self.kills()
-        ]
-        return [*self._tables(references), *kills]
+        return rules_from([_referring(table, references) for table in self.file.faults])
 
     def kills(self) -> list[tuple[str, Kill]]:
         """Return the planned kills, each under the name it is reported by."""
         return [
-            (kill.name or _numbered("kill", number), kill)
+            (kill.name or ("kill" if number == 1 else f"kill-{number}"), kill)
             for number, kill in enumerate(self.file.kills, start=1)
         ]
 
-    def _tables(self, references: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-        for table in self._faults:
-            serial = table.get("order")
-            yield (
-                table if serial is None else {**table, "order": references.get(serial, str(serial))}
-            )
+    def plan(self, references: Mapping[int, str]) -> list[dict[str, object]]:
+        """Return the plan as data: every rule and kill under the name it is reported by."""
+        kills: list[dict[str, object]] = [
+            {**kill.model_dump(exclude_defaults=True), "name": name, "kill": kill.at}
+            for name, kill in self.kills()
+        ]
+        return [*map(table_from, self.rules(references)), *kills]
+
+    def __repr__(self) -> str:
+        fairness = "fair" if self.fair else "unfair"
+        return f"<Scenario {self.name} {fairness}, {self.file.orders} orders>"
 
 
 def read_scenario_file(path: Path) -> Scenario:
     """Return the scenario at ``path``; raise ``FileError`` with one clear sentence if not."""
     data, text = read_toml(path)
-    file = validated(ScenarioFile, data, text, path)
-    faults = _named(file.faults)
-    for number, table in enumerate(faults):
-        serial = table.get("order")
-        try:
-            rule_from({**table, "order": str(serial)} if serial is not None else table)
-        except PlanError as error:
-            line = line_of(text, ("faults", number, error.field))
-            raise FileError.at(
-                path, line, f"faults[{number + 1}].{error.field}", error.says
-            ) from None
-    return Scenario(path.stem, path, file, faults)
+    scenario = Scenario(path.stem, path, validated(ScenarioFile, data, text, path))
+    try:
+        scenario.rules({})
+    except PlanError as error:
+        found = _PLACE.fullmatch(error.field)
+        assert found is not None
+        number, field = int(found[1]), found[2]
+        line = line_of(text, ("faults", number, field))
+        raise FileError.at(path, line, field_name(("faults", number, field)), error.says) from None
+    return scenario
 
 
 def library() -> dict[str, Path]:
-    """Return the named scenarios: those carried by the package, by public name."""
+    """Return the named scenarios, those that the package carries, by public name."""
     inside = Path(__file__).parent / SCENARIOS
     folder = inside if inside.is_dir() else Path(__file__).parent.parent / SCENARIOS
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def _named(tables: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
-    """Give every rule a name of its own: the fault's, numbered where it repeats."""
-    seen: dict[str, int] = {}
-    named = []
-    for table in tables:
-        fault = str(table.get("fault", "rule"))
-        seen[fault] = seen.get(fault, 0) + 1
-        named.append({"name": _numbered(fault, seen[fault]), **table})
-    return named
-
-
-def _numbered(name: str, number: int) -> str:
-    return name if number == 1 else f"{name}-{number}"
+def _referring(table: Mapping[str, Any], references: Mapping[int, str]) -> dict[str, Any]:
+    """Put the order's reference in the place of its serial."""
+    serial = table.get("order")
+    return (
+        dict(table) if serial is None else {**table, "order": references.get(serial, str(serial))}
+    )

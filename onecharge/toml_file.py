@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -107,9 +108,14 @@ def places_known(model: type[BaseModel], location: Sequence[str | int]) -> list[
     for part in location:
         if isinstance(part, int) or not isinstance(here, type):
             continue
-        field = here.model_fields.get(part) if issubclass(here, BaseModel) else None
+        field = _fields(here).get(part) if issubclass(here, BaseModel) else None
         here = _model_in(field.annotation) if field else None
-    return list(here.model_fields) if isinstance(here, type) else []
+    return list(_fields(here)) if isinstance(here, type) else []
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the names that a file uses."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -37,7 +37,12 @@ class PlanError(ValueError):
         self.expected = expected
         self.found = found
         self.hint = hint
-        super().__init__(f"{field}: expected {expected}, found {_shown(found)}{hint}")
+        super().__init__(f"{field}: {self.says}")
+
+    @property
+    def says(self) -> str:
+        """What is wrong, for whoever names the place in words of their own."""
+        return f"expected {self.expected}, found {_shown(self.found)}{self.hint}"
 
     def within(self, place: str) -> "PlanError":
         """Return the same error, with the place of the table before the field."""

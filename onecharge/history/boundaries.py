@@ -60,9 +60,11 @@ def _at_once(story: OrderStory, one: Call | None, began: int) -> bool:
     sent = sum(attempt.invoked < began for attempt in story.attempts)
     if one.under_way_at(began) and sent > 1:
         return True
-    # The provider may be quick: both clients waited from before the first call to the second.
+    # The provider may be quick, or the first client may have given up: then the calls do not
+    # overlap, but the requests did, in a service that was told how the first one ended.
     waiting = sum(a.in_flight_at(one.received) and a.in_flight_at(began) for a in story.attempts)
-    return one.answered and waiting > 1
+    beside = any(one.under_way_at(a.invoked) and a.invoked < began for a in story.attempts)
+    return one.answered and (waiting > 1 or beside)
 
 
 def _tried_again(

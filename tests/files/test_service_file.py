@@ -65,7 +65,11 @@ def test_the_reference_is_described_by_a_good_file() -> None:
 @pytest.mark.parametrize(
     "old, new, says",
     [
-        ("[charge]", "[charge]\nurl = '/x'", ":15: charge.url: unknown field; known here: method,"),
+        (
+            "[charge]",
+            "[charge]\nurl = '/x'",
+            ":14: charge.url: unknown field; known here: method, path, headers, json, answer",
+        ),
         ('name = "shop"', "", ":2: service.name: required, but missing"),
         ('"generic"', '"strype"', ":11: provider.dialect: expected one of generic"),
         ('"/charges"', '"charges"', ":14: charge.path: string should match"),
@@ -74,7 +78,7 @@ def test_the_reference_is_described_by_a_good_file() -> None:
             '"{kye}"',
             ":15: charge.headers: unknown placeholder {kye}; known here: {amount",
         ),
-        ('"{port}"', '"{prot}"', ":7: service.env: unknown placeholder {prot}; known here:"),
+        ('"{port}"', '"{prot}"', ":6: service.env: unknown placeholder {prot}; known here:"),
         ("$.entries[?", "$.entries[[?", ":23: effects.each: expected a JSONPath, found"),
         ('command = ["{python}", "shop.py"]', "command = []", ":4: service.command: tuple should"),
         ("[webhook]\npath", "# path", ": table [webhook] is missing; write it, or declare"),
