@@ -58,7 +58,10 @@ class _Assembly:
     # What clients did and heard.
 
     def _story(self, order: str) -> OrderStory:
-        return self.case.orders.setdefault(order, OrderStory(order))
+        story = self.case.orders.get(order)
+        if story is None:
+            story = self.case.orders[order] = OrderStory(order)
+        return story
 
     def invoke(self, record: Record) -> None:
         value = record.value

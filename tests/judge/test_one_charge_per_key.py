@@ -129,6 +129,23 @@ def test_an_impatient_client_whose_second_request_is_executed_beside_the_first(
     assert violation.boundary == "client → API"
 
 
+def test_a_request_that_came_while_the_first_was_being_served_should_have_waited(
+    tale: "Tale",
+) -> None:
+    gave_up = tale.asks("ord-1")
+    held = tale.calls("ord-1", "up-1")
+    tale.told(gave_up, "unknown", error="no answer within 1 s")
+    again = tale.asks("ord-1")
+    tale.captures(held)
+    tale.replies(held)
+    tale.captures(tale.calls("ord-1", "up-2"))
+    tale.told(again)
+
+    [violation] = judge(tale.case()).violations
+
+    assert violation.boundary == "client → API"
+
+
 def test_a_service_that_asks_again_within_one_request_is_no_race_of_clients(tale: "Tale") -> None:
     asked = tale.asks("ord-1")
     held = tale.calls("ord-1", "up-1")

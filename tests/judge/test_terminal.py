@@ -110,6 +110,18 @@ def test_a_double_charge_is_told_with_the_money_first_and_the_command_in_one_pie
     assert len(lines) <= 15
 
 
+def test_a_finding_with_little_evidence_shows_all_of_it(tale: "Tale") -> None:
+    tale.told(tale.asks("ord-1"), status=201)
+    lines = show(Screen(), judged(tale))
+
+    assert lines[0] == "✗ violated: 5.00 EUR at risk in 1 order(s)"
+    assert lines[1].startswith("answers_tell_the_truth · lost_replies: ord-1: told ok")
+    assert lines[2].startswith(
+        "  client   #2 attempt 1 under key key-ord-1 was told: ok (HTTP 201)"
+    )
+    assert lines[3].startswith("  open   API → provider")
+
+
 def test_many_findings_stay_short(tell: type["Tale"]) -> None:
     scenarios = [judged(double(tell("ord-1", scenario=f"s{n}"), "ord-1")) for n in range(4)]
     exposed = judged(double(tell("ord-1", fair=False), "ord-1"))
