@@ -29,7 +29,7 @@ from simulator.core.faults import (
 from simulator.core.idempotency import Expired, Fresh, InFlight, Mismatch, Replay
 from simulator.core.journal import PROVIDER, Entry, Kind, Sink
 from simulator.core.messages import Drop, Held, HttpReply, Reply, Seam, Until
-from simulator.core.results import Problem, Result
+from simulator.core.results import ChargeShown, Problem, Result
 
 if TYPE_CHECKING:
     from simulator.core.bank import Bank, Change
@@ -190,6 +190,8 @@ class Life:
                 return works.news.answer(params, call.account, self._now)
             case params:
                 outcome = works.bank.execute(params, call.account, self._now, decline=decline)
+        if isinstance(outcome.result, ChargeShown):
+            self._charge = outcome.result.charge.id
         if outcome.change is not None:
             self._charge = outcome.change.charge.id
             works.sink(self._effect(outcome.change))

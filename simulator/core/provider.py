@@ -230,8 +230,13 @@ def _receipt(
         "what": "call",
         "call": call_id,
         "operation": operation,
-        "method": request.method,
-        "path": request.path,
+        "method": _legible(request.method),
+        "path": _legible(request.path),
         "source": request.source,
     }
     return Entry(PROVIDER, "receive", value, order, *whose)
+
+
+def _legible(text: str) -> str:
+    """Return text that can be written as UTF-8, whatever came off the wire."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
