@@ -1,0 +1,99 @@
+"""Every import contract is kept, and each is seen to fail when it is broken on purpose.
+
+A contract that nobody has seen fail may be one that cannot.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = ROOT / "pyproject.toml"
+
+OFFENCES = {
+    "The provider core is a pure machine: no I/O, no clock, no ids of its own": (
+        "simulator/core/charges.py",
+        "import time",
+    ),
+    "Faults and dialects are pure as well, and see only the core": (
+        "simulator/faults/lose_reply.py",
+        "import aiohttp",
+    ),
+    "Faults and dialects do not know each other": (
+        "simulator/dialects/generic.py",
+        "from simulator.faults import hold",
+    ),
+    "The simulator knows neither the judge nor the reference": (
+        "simulator/server.py",
+        "from onecharge.history import records",
+    ),
+    "The reference is an ordinary service: HTTP and SQL only": (
+        "reference_impl/app.py",
+        "from simulator import clock",
+    ),
+    "The harness reaches any service only through a service file": (
+        "onecharge/targets.py",
+        "import reference_impl",
+    ),
+    "Invariants see the history and nothing else": (
+        "onecharge/invariants/one_charge_per_key.py",
+        "from onecharge.world import ports",
+    ),
+}
+
+
+def test_every_contract_is_broken_here_on_purpose() -> None:
+    linter = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]
+
+    assert {contract["name"] for contract in linter["contracts"]} == OFFENCES.keys()
+
+
+def test_every_contract_is_kept(memory: Path) -> None:
+    assert verdicts_of_the_linter(ROOT, memory) == dict.fromkeys(OFFENCES, "KEPT")
+
+
+@pytest.mark.parametrize("contract", OFFENCES)
+def test_a_contract_fails_when_it_is_broken(contract: str, memory: Path, tmp_path: Path) -> None:
+    file, offence = OFFENCES[contract]
+    copy_the_packages(tmp_path)
+    with (tmp_path / file).open("a") as source:
+        source.write(f"\n{offence}\n")
+
+    verdicts = verdicts_of_the_linter(tmp_path, memory)
+
+    assert verdicts[contract] == "BROKEN"
+    assert list(verdicts.values()).count("BROKEN") == 1
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the linter remembers what each file imports, by its time of change."""
+    return tmp_path_factory.mktemp("memory")
+
+
+def copy_the_packages(folder: Path) -> None:
+    """Copy what the linter reads, times of change included: only the offender is read anew."""
+    shutil.copy(PROJECT, folder)
+    linter = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]
+    for package in linter["root_packages"]:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+
+
+def verdicts_of_the_linter(folder: Path, memory: Path) -> dict[str, str]:
+    """Lint the packages that lie in ``folder``: it is the first place where they are looked for."""
+    done = subprocess.run(  # noqa: S603
+        [Path(sys.executable).with_name("lint-imports"), "--cache-dir", memory],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    verdicts = dict(re.findall(r"^(.+) (KEPT|BROKEN)$", done.stdout, flags=re.MULTILINE))
+    assert done.returncode == ("BROKEN" in verdicts.values()), done.stdout + done.stderr
+    return verdicts
