@@ -2,11 +2,14 @@
 
 import inspect
 from dataclasses import dataclass
+from typing import get_args
 
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library, read_scenario_file
 from onecharge.targets import mutants
 from simulator import catalogue
+from simulator.core.faults import Fault
+from simulator.core.messages import Seam
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def _scenarios() -> Table:
 
 def _faults() -> Table:
     rows = [
-        (name, _first_sentence(fault), ", ".join(fault.seams()), _fairness(fault.fair))
+        (name, _first_sentence(fault), _seams(fault), _fairness(fault.fair))
         for name, fault in catalogue.faults().items()
     ]
     return Table("Faults", ("name", "what goes wrong", "seams", "provider"), tuple(rows))
@@ -49,7 +52,7 @@ def _faults() -> Table:
 
 def _dialects() -> Table:
     rows = [
-        (name, _first_sentence(inspect.getmodule(type(dialect()))))
+        (name, _first_sentence(inspect.getmodule(type(dialect))))
         for name, dialect in catalogue.dialects().items()
     ]
     return Table("Dialects", ("name", "which provider"), tuple(rows))
@@ -66,6 +69,10 @@ def _mutants() -> Table:
         for each in mutants().values()
     ]
     return Table("Mutants", ("name", "the broken guard", "violates", "class, report"), tuple(rows))
+
+
+def _seams(fault: type[Fault]) -> str:
+    return ", ".join(seam for seam in get_args(Seam) if fault.bends(seam))
 
 
 def _fairness(fair: bool) -> str:  # noqa: FBT001 - the question is a yes or no

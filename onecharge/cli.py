@@ -5,7 +5,6 @@ Rule 1: exit codes are 0 holds, 1 violated, 2 wrong usage or configuration or a 
 Rule 2: a user's mistake is one clear sentence on standard error; only our own bugs trace back.
 """
 
-import asyncio
 import os
 import sys
 from enum import StrEnum
@@ -16,32 +15,15 @@ import typer
 from rich.console import Console
 
 from onecharge.catalogues import table_of
-from onecharge.control import ControlFailed
+from onecharge.loops import run_to_end
+from onecharge.mistakes import USERS_MISTAKES
 from onecharge.report.json_file import write_json
 from onecharge.report.terminal import Terminal
-from onecharge.scenario_file import Scenario, library, read_scenario_file
+from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
 from onecharge.service_file import TEST_SECRET
 from onecharge.targets import Target, WrongUsage, target
-from onecharge.toml_file import FileError
 from onecharge.verify import Run, new_run_folder
-from onecharge.world.postgres import PostgresError
-from onecharge.world.service import NotReady
-from onecharge.world.supervisor import SpawnError
 from simulator.server import serve as serve_provider
-
-try:
-    from uvloop import new_event_loop
-except ImportError:  # where uvloop does not exist, asyncio's own loop does
-    from asyncio import new_event_loop
-
-USERS_MISTAKES = (
-    FileError,
-    WrongUsage,
-    ControlFailed,
-    NotReady,
-    PostgresError,
-    SpawnError,
-)
 
 app = typer.Typer(
     add_completion=False,
@@ -126,17 +108,16 @@ def serve(  # noqa: PLR0917 - typer calls it by name
     ] = None,
 ) -> None:
     """Run the provider simulator alone, until it is interrupted."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(
-            serve_provider(
-                dialect=dialect,
-                host=host,
-                port=port,
-                seed=seed,
-                endpoints=[(webhook, secret)] if webhook else [],
-                token=token,
-            )
+    run_to_end(
+        serve_provider(
+            dialect=dialect,
+            host=host,
+            port=port,
+            seed=seed,
+            endpoints=[(webhook, secret)] if webhook else [],
+            token=token,
         )
+    )
 
 
 def main() -> NoReturn:
@@ -165,8 +146,7 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
         listener=terminal,
         server_url=os.environ.get("DATABASE_URL"),
     )
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        verdict = runner.run(of_it.verdict())
+    verdict = run_to_end(of_it.verdict())
     write_json(verdict, folder / "verdict.json")
     if json_file is not None:
         write_json(verdict, json_file)
@@ -175,10 +155,4 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
 
 
 def _named(names: list[str]) -> list[Scenario]:
-    known = library()
-    for name in names:
-        if name not in known:
-            raise WrongUsage(
-                f"--scenario: no scenario is called {name!r}; there are: {', '.join(known)}"
-            )
-    return [read_scenario_file(known[name]) for name in (names or known)]
+    return [named_scenario(name) for name in (names or library())]

@@ -3,7 +3,8 @@
 Rule 1: liveness is judged here only: faults have stopped, whoever was killed runs again.
 Rule 2: customers without a definite answer ask again with the same key; events that wait for
         their next attempt are sent sooner. Virtual time stands, or keys would expire.
-Rule 3: what has not converged within the bound gets four times as long before it counts.
+Rule 3: what has not converged within the bound gets four times as long before it counts,
+        unless an order is charged twice already: then there is no need to wait for more.
 """
 
 import asyncio
@@ -13,12 +14,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from onecharge.history.records import Kind
 from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.world import World
-from simulator.core.journal import Entry
+from simulator.core.journal import Entry, Kind
 
 QUIET_S: Final = 0.25
 """For so long nothing must move before the last reading."""
@@ -80,7 +80,7 @@ class Healing:
                     return
                 if after_s >= bound_s:
                     self._say("unknown", waiting, after_s)
-                    if bound_s > self._bound_s:
+                    if bound_s > self._bound_s or self._charged_twice():
                         return
                     bound_s *= CONFIRM
                 self._ask_again(asking)
@@ -90,6 +90,11 @@ class Healing:
             for task in asking.values():
                 task.cancel()
             await asyncio.gather(*asking.values(), return_exceptions=True)
+
+    def _charged_twice(self) -> bool:
+        """Whether money is wrong already, so that liveness adds nothing worth waiting for."""
+        real = self._world.simulator.real_charges
+        return any(len(real(order.reference)) > 1 for order in self._orders)
 
     def _say(self, kind: Kind, lacks: Sequence[Lack], after_s: float) -> None:
         value: dict[str, Any] = {

@@ -117,11 +117,12 @@ def completion(lane: str, order: Order, charge: Charge, heard: Heard, cause: int
         answer.rules(),
         retry_after=heard.retry_after,
     )
+    charge_id = _text(found(answer.charge, body))
     value = {
         "what": "answer",
         "outcome": outcome,
         "status": heard.status,
-        "charge": _text(found(answer.charge, body)),
+        "charge": charge_id,
         "provider_charge": _text(
             found(answer.provider_charge, body) if answer.provider_charge else None
         ),
@@ -129,7 +130,7 @@ def completion(lane: str, order: Order, charge: Charge, heard: Heard, cause: int
         "body": heard.text[:_EXCERPT],
     }
     if not order.settled:
-        order.outcome, order.charge = outcome, value["charge"] or order.charge
+        order.outcome, order.charge = outcome, charge_id or order.charge
     return Entry(
         lane, MEANING[outcome].kind, value, order.reference, order.tenant, order.key, cause
     )

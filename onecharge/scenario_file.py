@@ -5,6 +5,7 @@ Rule 2: orders are named by their serial, from 1; ids, keys and amounts follow f
 Rule 3: everything that a file plans must happen, or its verdict is *unknown*.
 """
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -130,6 +131,16 @@ def read_scenario_file(path: Path) -> Scenario:
         line = line_of(text, ("faults", number, field))
         raise FileError.at(path, line, field_name(("faults", number, field)), error.says) from None
     return scenario
+
+
+def named_scenario(name: str) -> Scenario:
+    """Return a scenario of the library; raise ``FileError`` if none has that name."""
+    known = library()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+        raise FileError(f"no scenario is called {name!r}; {hint}")
+    return read_scenario_file(known[name])
 
 
 def library() -> dict[str, Path]:

@@ -24,6 +24,7 @@ class WrongUsage(Exception):
 class Target:
     """A service to judge, and how the command line named it."""
 
+    path: Path
     service_file: ServiceFile
     mutant: str = ""
     words: tuple[str, ...] = ()
@@ -51,16 +52,17 @@ def target(service: Path | None, mutant: str | None) -> Target:
     if service is not None and mutant is not None:
         raise WrongUsage("--service and --mutant exclude each other: a mutant is of the reference")
     if service is not None:
-        return Target(read_service_file(service), words=("--service", str(service)))
-    reference = read_service_file(_reference_folder() / "onecharge.toml")
+        return Target(service, read_service_file(service), words=("--service", str(service)))
+    path = _reference_folder() / "onecharge.toml"
+    reference = read_service_file(path)
     if mutant is None:
-        return Target(reference)
+        return Target(path, reference)
     known = mutants()
     if mutant not in known:
         near = difflib.get_close_matches(mutant, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
         raise WrongUsage(f"--mutant: no mutant is called {mutant!r}; {hint}")
-    return Target(reference, mutant, ("--mutant", mutant))
+    return Target(path, reference, mutant, ("--mutant", mutant))
 
 
 def mutants() -> dict[str, Mutant]:

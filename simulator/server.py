@@ -244,8 +244,12 @@ async def serve(
     time_scale: float = 1.0,
     delivery_timeout_s: float = 10.0,
     token: str | None = None,
+    endpoints: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Run a simulator until SIGINT or SIGTERM; one JSON line on stdout says when it is ready."""
+    """Run a simulator until SIGINT or SIGTERM; one JSON line on stdout says when it is ready.
+
+    ``endpoints`` are the URLs that hear of every event, each with its secret.
+    """
     simulator = Simulator(
         dialect=dialect,
         seed=seed,
@@ -259,6 +263,8 @@ async def serve(
         with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
             loop.add_signal_handler(number, ended.set)
     await simulator.start(host, {"provider": port})
+    for url, secret in endpoints:
+        simulator.add_endpoint(url, secret)
     try:
         ready = {"ready": True, "url": simulator.url(), "dialect": dialect, "seed": seed}
         sys.stdout.write(json.dumps(ready) + "\n")

@@ -40,14 +40,29 @@ def judge(case: Case) -> Judgement:
     if not case.healed:
         return Judgement.of(judged=0, reasons=["the run ended before healing began"])
     reasons = [*_not_waited_for(case), *_came_late(case), *_unreadable(case)]
-    violations = list(_unsettled(case)) if _ended(case) else []
-    violations += _never_converged(case, tuple(violations))
+    violations: list[Violation] = []
+    if cut_short := _cut_short(case):
+        reasons.append(cut_short)
+    else:
+        violations += _unsettled(case) if _ended(case) else ()
+        violations += _never_converged(case, tuple(violations))
     return Judgement.of(judged=len(case.sent), violations=violations, reasons=reasons)
 
 
 def _ended(case: Case) -> bool:
     """Whether healing was given its time: the run went on to a later phase."""
     return "quiet" in case.phases or case.read_back
+
+
+def _cut_short(case: Case) -> str | None:
+    """Say that nobody waited to see whether this would come right: other things were wrong."""
+    overdue = case.overdue
+    if overdue is None or case.converged is not None or _confirmed(overdue) or not _ended(case):
+        return None
+    return (
+        f"not settled {overdue.after_s:g} s after faults stopped, and not waited for any longer, "
+        f"since money was wrong already: {'; '.join(overdue.missing[:3])}"
+    )
 
 
 def _not_waited_for(case: Case) -> Iterator[str]:

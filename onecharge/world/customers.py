@@ -27,12 +27,14 @@ class Customers:
         urls: Sequence[str],
         sink: Sink,
         session: aiohttp.ClientSession,
+        *,
+        lane: str = "",
     ) -> None:
         self._charge = service_file.charge
         self._urls = itertools.cycle(urls)
         self._sink = sink
         self._session = session
-        self._lanes = itertools.count(1)
+        self._lanes = (f"client:{lane}{number}" for number in itertools.count(1))
 
     async def pay(self, order: Order, customer: Customer) -> None:
         """Press *Pay* as the scenario's customers do, until a definite answer or resignation."""
@@ -46,7 +48,7 @@ class Customers:
 
     async def press(self, order: Order, timeout_s: float) -> None:
         """Send one charge request and record what the customer was told."""
-        lane = f"client:{next(self._lanes)}"
+        lane = next(self._lanes)
         url = next(self._urls)
         cause = self._sink(invocation(lane, order, url))
         heard = await send(self._session, url, prepared(self._charge, order.values()), timeout_s)

@@ -45,7 +45,7 @@ class SpawnError(SupervisorError):
         self.reason = reason
 
 
-class SupervisorGone(SupervisorError):  # noqa: N818  # what it is, as one would say it
+class SupervisorGone(SupervisorError):  # what it is, as one would say it
     def __init__(self) -> None:
         super().__init__("the supervisor process has ended, and every process with it")
 

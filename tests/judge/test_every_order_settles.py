@@ -70,16 +70,31 @@ def test_what_never_came_right_is_a_violation(tale: "Tale") -> None:
     tale.pays("ord-1")
     tale.phase("heal")
     tale.judge(
-        "unknown", "converged", missing=["ord-1: waits", "a second thing"], after_s=5, bound_s=5
+        "unknown", "converged", missing=["ord-1: waits", "a second thing"], after_s=20, bound_s=5
     )
     tale.phase("quiet", "read")
 
     one, two = judge(tale.case()).violations
 
     assert (one.order, two.order) == ("ord-1", None)
-    assert one.says == "ord-1: waits: 5 s after faults stopped, and it never came right"
+    assert one.says == "ord-1: waits: 20 s after faults stopped, and it never came right"
     assert one.at_risk_minor == 500
     assert (two.at_risk_minor, two.currency) == (0, "")
+
+
+def test_what_nobody_waited_for_since_money_was_wrong_already_is_unknown(tale: "Tale") -> None:
+    tale.pays("ord-1")
+    tale.phase("heal")
+    tale.judge("unknown", "converged", missing=["ord-1 waits"], after_s=5, bound_s=5)
+    tale.phase("quiet", "read")
+
+    judgement = judge(tale.case())
+
+    assert judgement.verdict == "unknown"
+    assert judgement.reasons == (
+        "not settled 5 s after faults stopped, and not waited for any longer, "
+        "since money was wrong already: ord-1 waits",
+    )
 
 
 def test_what_is_missing_at_four_times_the_bound_needs_no_later_phase(tale: "Tale") -> None:
@@ -96,7 +111,7 @@ def test_a_key_that_stays_pending_is_stuck_and_named_once(tale: "Tale") -> None:
     tale.told(asked, "unknown")
     tale.phase("heal")
     missing = ["ord-1 has no definite answer", "1 event(s) not acknowledged"]
-    tale.judge("unknown", "converged", missing=missing, after_s=5, bound_s=5)
+    tale.judge("unknown", "converged", missing=missing, after_s=20, bound_s=5)
     tale.phase("quiet", "read")
     tale.believes("ord-1", "pending")
 
