@@ -226,13 +226,23 @@ class Store:
         charge = await self.named_by(connection, event.charge)
         if charge is None:
             if event.moved_money:
-                raise _TooEarlyError  # rolls the event's id back: it will be redelivered
+                await self._expect(connection, event.charge)
             return
         decision = decide(charge, event.outcome(charge))
         await self.apply(connection, charge, decision, now)
         if event.refund is not None and decision.entry is not None:
             refund = Entry("refund", event.refund.amount_minor, event.refund.id)
             await self.book(connection, charge, refund, now)
+
+    async def _expect(self, connection: AsyncConnection, seen: ProviderCharge) -> None:
+        """Ask for a redelivery, unless whatever it could belong to has ended otherwise."""
+        statuses = await connection.execute(
+            select(charges.c.status).where(charges.c.order == seen.reference)
+        )
+        known = statuses.scalars().all()
+        if not known or "in_flight" in known:
+            raise _TooEarlyError  # rolls the event's id back
+        log.error("a real charge nobody asked for", extra={"provider_charge": seen.id})
 
     # --- what both paths do -----------------------------------------------------------------
 

@@ -193,6 +193,19 @@ async def test_an_event_that_two_charges_could_mean_is_given_to_neither(shop: "S
     assert await shop.credits_minor() == []
 
 
+async def test_a_second_real_charge_for_an_order_that_has_ended_is_an_alarm_and_no_credit(
+    shop: "Shop", caplog: pytest.LogCaptureFixture
+) -> None:
+    await shop.open()
+    await shop.pay()
+
+    told = await shop.tell(await shop.provider_charge() | {"id": "ch_9", "metadata": {}})
+
+    assert told.status == 200
+    assert "a real charge nobody asked for" in caplog.messages
+    assert await shop.credits_minor() == [500]
+
+
 async def test_news_of_no_money_for_a_charge_we_do_not_have_is_acknowledged(
     shop: "Shop",
 ) -> None:
