@@ -5,7 +5,7 @@ time and answers webhooks. The oracle is written with plain ifs and knows nothin
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -88,11 +88,15 @@ class Ask:
     """One call, as the oracle keeps it."""
 
     key: str
-    asked: str
+    path: str
     verb: str
     charge: str
     body: dict[str, Any]
     fault: Fault | None
+
+    @property
+    def asked(self) -> str:
+        return json.dumps([self.path, self.body])
 
 
 @dataclass
@@ -190,8 +194,8 @@ class ProviderMachine(RuleBasedStateMachine):
 
     @rule(
         key=st.sampled_from("abcdefgh"),
-        verb=st.sampled_from(["create", "create", "capture", "cancel", "refunds"]),
-        place=st.integers(1, 3),
+        verb=st.sampled_from(["create", "create", "capture", "cancel", "refunds", "refunds"]),
+        place=st.integers(0, 11),
         amount_minor=st.integers(1, 3),
         flag=st.booleans(),
         fault=st.sampled_from([*FAULTS, *[None] * 10]),
@@ -205,18 +209,25 @@ class ProviderMachine(RuleBasedStateMachine):
         flag: bool,  # noqa: FBT001  # drawn
         fault: Fault | None,
     ) -> None:
-        charge = f"ch_{place}"
+        charge = f"ch_{1 + place % (len(self.oracle.money) + 1)}"  # now and then one too many
         if verb == "create":
             path, body = "/v1/charges", {"amount_minor": amount_minor, "currency": "EUR"}
             body["capture"] = flag
         else:
             path = f"/v1/charges/{charge}/{verb}"
             body = {"amount_minor": amount_minor} if flag and verb != "cancel" else {}
-        ask = Ask(key, json.dumps([path, body]), verb, charge, body, fault)
+        self.send(Ask(key, path, verb, charge, body, fault))
+
+    @rule(back=st.integers(1, 4), fault=st.sampled_from([*FAULTS, *[None] * 10]))
+    def call_again(self, back: int, fault: Fault | None) -> None:
+        if back <= len(self.asks):
+            self.send(replace(list(self.asks.values())[-back], fault=fault))
+
+    def send(self, ask: Ask) -> None:
         self.asks[f"call-{len(self.asks) + 1}"] = ask
-        self.provider.arm([] if fault is None else [Rule(fault, "bend")], self.now)
-        headers = {"authorization": "Bearer shop", "idempotency-key": key}
-        request = HttpRequest("POST", path, (), headers, json.dumps(body).encode())
+        self.provider.arm([] if ask.fault is None else [Rule(ask.fault, "bend")], self.now)
+        headers = {"authorization": "Bearer shop", "idempotency-key": ask.key}
+        request = HttpRequest("POST", ask.path, (), headers, json.dumps(ask.body).encode())
         expected = self.oracle.arrive(ask, self.now)
 
         [action] = self.provider.receive(request, self.now)
