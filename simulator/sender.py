@@ -33,11 +33,13 @@ class Sender:
         *,
         timeout_s: float,
         on_answer: Callable[[Attempt], None],
+        route: Callable[[str], str],
     ) -> None:
         self._provider = provider
         self._clock = clock
         self._timeout = ClientTimeout(total=timeout_s)
         self._on_answer = on_answer
+        self._route = route
         self._news = asyncio.Event()
         self._under_way: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
@@ -93,7 +95,7 @@ class Sender:
         message = self._provider.message(attempt, time.time())
         try:
             async with session.post(
-                URL(message.path, encoded=True),
+                URL(self._route(message.path), encoded=True),
                 data=message.body,
                 headers=message.headers,
                 allow_redirects=False,

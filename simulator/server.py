@@ -39,6 +39,7 @@ class Simulator:
 
     Without a ``sink`` it keeps a journal of its own. ``time_scale`` is virtual seconds per real
     second. A ``token`` opens ``/_sim/`` to who shows it; without one only loopback may use it.
+    ``route`` says where an attempt for an endpoint's URL really goes, as a load balancer would.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Simulator:
         time_scale: float = 1.0,
         delivery_timeout_s: float = 10.0,
         token: str | None = None,
+        route: Callable[[str], str] = str,
     ) -> None:
         if dialect not in dialects():
             raise ValueError(f"no dialect {dialect!r}; there are {', '.join(dialects())}")
@@ -59,6 +61,7 @@ class Simulator:
         self.journal = TimedJournal() if sink is None else None
         self._foreign_sink = sink
         self._delivery_timeout_s = delivery_timeout_s
+        self._route = route
         self._app = App(self.clock, on_change=self._wake_sender)
         self._app.provider = self._new_provider()
         self._control = Control(self, token=token)
@@ -208,6 +211,7 @@ class Simulator:
             self.clock,
             timeout_s=self._delivery_timeout_s,
             on_answer=self._told,
+            route=self._route,
         )
         self._sender.start()
 

@@ -6,6 +6,7 @@ Rule 2: every start and every kill is a record of the history before the next st
 """
 
 import asyncio
+import itertools
 import os
 import signal
 import sys
@@ -59,6 +60,7 @@ class ServiceProcesses:
         self._sink = sink
         self._provider_urls = provider_urls
         self._values = values
+        self._turns = itertools.count()
         ports: set[int] = set()
         while len(ports) < len(provider_urls):
             ports.add(free_port())
@@ -70,6 +72,17 @@ class ServiceProcesses:
     def __repr__(self) -> str:
         states = ", ".join(f"{i.name} {'up' if i.alive else 'down'}" for i in self.instances)
         return f"<ServiceProcesses {states}>"
+
+    @property
+    def url(self) -> str:
+        """Where the service is said to listen: its first instance."""
+        return self.instances[0].url
+
+    def next_url(self) -> str:
+        """Return the running instances in turn; any of them when none runs."""
+        turn = next(self._turns)
+        running = [instance for instance in self.instances if instance.alive] or self.instances
+        return running[turn % len(running)].url
 
     @property
     def urls(self) -> list[str]:

@@ -40,6 +40,7 @@ class World:
             seed=seed,
             sink=self.sink,
             delivery_timeout_s=DELIVERY_TIMEOUT_S,
+            route=self._to_an_instance,
         )
         self.services: ServiceProcesses
         self.session: aiohttp.ClientSession
@@ -75,8 +76,11 @@ class World:
         self.simulator.clear_endpoints()
         webhook = self.service_file.webhook
         if webhook is not None:
-            url = self.services.instances[-1].url + webhook.path
-            self.simulator.add_endpoint(url, webhook.secret)
+            self.simulator.add_endpoint(self.services.url + webhook.path, webhook.secret)
+
+    def _to_an_instance(self, url: str) -> str:
+        """Spread deliveries over the instances that run, as a load balancer would."""
+        return url.replace(self.services.url, self.services.next_url(), 1)
 
 
 @asynccontextmanager

@@ -135,3 +135,40 @@ async def test_resending_delivers_once_more_under_the_old_id(world: "World") -> 
 
     await world.journal.seen("ok", count=2, what="attempt")
     assert world.shop.events == ["evt_1", "evt_1"]
+
+
+async def test_what_waits_for_its_time_can_be_sent_sooner_while_time_stands_still(
+    world: "World",
+) -> None:
+    world.listen()
+    world.shop.statuses = [503]
+    await world.charge("ord-1")
+    await world.journal.seen("fail", what="attempt", status=503)
+
+    waits_until_s = world.simulator.provider.next_wakeup()
+    world.simulator.hasten_deliveries()
+
+    assert waits_until_s is not None
+    assert waits_until_s > world.simulator.clock.now()  # else there was nothing to hasten
+    await world.journal.seen("ok", what="attempt", event="evt_1")
+    assert world.simulator.undelivered() == 0
+
+
+async def test_an_attempt_goes_where_the_route_leads_and_is_recorded_as_for_its_endpoint(
+    start: "Start",
+) -> None:
+    routed: list[str] = []
+
+    def route(url: str) -> str:
+        routed.append(url)
+        return world.shop.url
+
+    world = await start(route=route)
+    world.simulator.add_endpoint("http://service.invalid/webhooks", SECRET)
+
+    await world.charge("ord-1")
+
+    await world.journal.seen("ok", what="attempt", event="evt_1")
+    assert routed == ["http://service.invalid/webhooks"]
+    assert world.journal.find("send", url="http://service.invalid/webhooks")
+    assert world.shop.genuine == [True]
