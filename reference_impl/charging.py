@@ -39,7 +39,7 @@ from reference_impl.outcomes import (
     found,
 )
 from reference_impl.provider import Provider
-from reference_impl.store import (
+from reference_impl.reservation import (
     InFlight,
     Lease,
     Mismatch,
@@ -47,8 +47,8 @@ from reference_impl.store import (
     Reservation,
     Reserved,
     Settled,
-    Store,
 )
+from reference_impl.store import Store
 
 log = logging.getLogger(__name__)
 

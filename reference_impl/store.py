@@ -10,73 +10,34 @@ Rule 4: locks are taken in one order: event, then charge, then ledger.
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import ColumnElement, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import URL, RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from reference_impl.charge import Charge, Intent, Reply
+from reference_impl.charge import Charge
 from reference_impl.decisions import Decision, Entry, decide
 from reference_impl.event import Event
 from reference_impl.outcomes import Outcome, ProviderCharge
+from reference_impl.reservation import (
+    InFlight,
+    Lease,
+    Mismatch,
+    Owned,
+    Reservation,
+    Reserved,
+    Settled,
+)
+from reference_impl.rows import as_charge, ledger_row, reserved_row
 from reference_impl.schema import charges, events, ledger, metadata
 
 log = logging.getLogger(__name__)
 
 SCHEMA_LOCK = 7_302_218_841
 """Two processes that start at once create the tables one after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A charge about to be reserved: all that is known before the provider is called."""
-
-    id: str
-    tenant: str
-    key: str
-    intent: Intent
-    upstream_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """From when until when somebody works on a charge."""
-
-    now: datetime
-    until: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """The charge is ours to work on until the lease ends."""
-
-    charge: Charge
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The key has its final answer."""
-
-    charge: Charge
-
-
-@dataclass(frozen=True, slots=True)
-class InFlight:
-    """Somebody else works on it right now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """The key belongs to another intent."""
-
-
-Reserved = Owned | Settled | InFlight | Mismatch
 
 
 class TakenIn(Enum):
@@ -342,53 +303,5 @@ class Store:
         )
 
 
-def reserved_row(new: Reservation, lease: Lease) -> dict[str, Any]:
-    """Return a new charge's row: in flight, owned by whoever inserts it."""
-    return {
-        "id": new.id,
-        "tenant": new.tenant,
-        "key": new.key,
-        "fingerprint": new.intent.fingerprint(),
-        "order": new.intent.order,
-        "amount_minor": new.intent.amount_minor,
-        "currency": new.intent.currency,
-        "customer": new.intent.customer,
-        "upstream_key": new.upstream_key,
-        "lease_until": lease.until,
-        "created_at": lease.now,
-    }
-
-
-def ledger_row(charge: Charge, entry: Entry, now: datetime) -> dict[str, Any]:
-    """Return an entry's row under a new id of its own."""
-    return {
-        "id": f"le_{uuid4().hex}",
-        "charge_id": charge.id,
-        "kind": entry.kind,
-        "refund": entry.refund,
-        "tenant": charge.tenant,
-        "customer": charge.intent.customer,
-        "amount_minor": entry.amount_minor,
-        "currency": charge.intent.currency,
-        "booked_at": now,
-    }
-
-
 class _TooEarlyError(Exception):
     """Money moved for a charge that is not there yet."""
-
-
-def as_charge(row: RowMapping) -> Charge:
-    status, body = row["reply_status"], row["reply_body"]
-    return Charge(
-        id=row["id"],
-        tenant=row["tenant"],
-        intent=Intent(row["order"], row["amount_minor"], row["currency"], row["customer"]),
-        fingerprint=row["fingerprint"],
-        upstream_key=row["upstream_key"],
-        lease_token=row["lease_token"],
-        status=row["status"],
-        provider_charge=row["provider_charge"],
-        failure=row["failure"],
-        reply=None if body is None else Reply(status, body),
-    )

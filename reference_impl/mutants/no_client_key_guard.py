@@ -11,8 +11,10 @@ from typing import Any
 from sqlalchemy import insert, or_, select, text
 
 from reference_impl.charge import Charge
+from reference_impl.reservation import Lease, Reservation
+from reference_impl.rows import as_charge, reserved_row
 from reference_impl.schema import charges
-from reference_impl.store import Lease, Reservation, Store, as_charge, reserved_row
+from reference_impl.store import Store
 
 VIOLATES = "one_charge_per_key"
 CLASS = "K02"

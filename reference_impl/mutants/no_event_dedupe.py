@@ -13,8 +13,9 @@ from sqlalchemy import insert, select, text
 from reference_impl.charge import Charge
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
+from reference_impl.rows import ledger_row
 from reference_impl.schema import ledger
-from reference_impl.store import Store, TakenIn, ledger_row
+from reference_impl.store import Store, TakenIn
 
 VIOLATES = "one_effect_per_event"
 CLASS = "K25"
