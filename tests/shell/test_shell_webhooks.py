@@ -138,8 +138,9 @@ async def test_resending_delivers_once_more_under_the_old_id(world: "World") -> 
 
 
 async def test_what_waits_for_its_time_can_be_sent_sooner_while_time_stands_still(
-    world: "World",
+    start: "Start",
 ) -> None:
+    world = await start(time_scale=0.001)  # the five seconds until the next attempt are hours
     world.listen()
     world.shop.statuses = [503]
     await world.charge("ord-1")
