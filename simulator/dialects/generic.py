@@ -192,6 +192,9 @@ class _Refused(Exception):  # an answer, caught where it is turned into one
         self.problem = Problem(code, detail)
 
 
+_CURRENCY: Final = re.compile(r"[A-Z]{3}").fullmatch
+_TOKEN: Final = re.compile(r"[\w.~+/=-]{1,255}", re.ASCII).fullmatch
+
 Fields = dict[str, Any]
 Reader = Callable[[str, Fields, dict[str, str]], Params]
 
@@ -199,7 +202,7 @@ Reader = Callable[[str, Fields, dict[str, str]], Params]
 def _create(_: str, body: Fields, __: dict[str, str]) -> Params:
     _only(body, "amount_minor", "currency", "reference", "customer", "capture", "metadata")
     currency = body.get("currency")
-    if not isinstance(currency, str) or re.fullmatch(r"[A-Z]{3}", currency) is None:
+    if not isinstance(currency, str) or _CURRENCY(currency) is None:
         raise _Refused("invalid_field", "currency must be three capital letters")
     capture = body.get("capture", True)
     if not isinstance(capture, bool):
@@ -294,7 +297,7 @@ def _reader(methods: dict[str, tuple[str, Reader]], method: str) -> Reader:
 def _account(headers: Mapping[str, str]) -> str:
     """Return the account a request speaks for: its token is its name."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or re.fullmatch(r"[\w.~+/=-]{1,255}", token, re.ASCII) is None:
+    if scheme.lower() != "bearer" or _TOKEN(token) is None:
         raise _Refused("unauthorised", "send Authorization: Bearer and a token")
     return token
 

@@ -56,6 +56,19 @@ def test_the_news_can_arrive_before_the_answer(provider: "Build") -> None:
     assert story.index("webhook ok attempt") < story.index("provider send reply")
 
 
+def test_an_attempt_becomes_a_message_signed_for_its_endpoint(provider: "Build") -> None:
+    shop = provider()
+    shop.listen()
+    shop.charge()
+    [attempt] = shop.provider.attempts_due(0)
+
+    message = shop.provider.message(attempt, wall_s=1_700_000_000.5)
+
+    assert (message.method, message.path) == ("POST", "http://shop.test/hook")
+    assert message.headers["webhook-id"] == "evt_1"
+    assert message.headers["webhook-timestamp"] == "1700000000"
+
+
 def test_an_acknowledged_event_is_never_told_again(provider: "Build") -> None:
     shop = provider()
     shop.listen()
