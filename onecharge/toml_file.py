@@ -81,7 +81,9 @@ def field_name(location: Sequence[str | int]) -> str:
 
 
 def _explained(error: ValidationError, model: type[BaseModel], text: str, path: Path) -> FileError:
-    first = error.errors(include_url=False)[0]
+    # A misspelt field is also a missing one; the misspelling is what helps.
+    errors = error.errors(include_url=False)
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
     location = tuple(first["loc"])
     known = places_known(model, location[:-1])
     match first["type"]:

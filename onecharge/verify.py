@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from onecharge.control import clean_control
+from onecharge.control import ControlFailed, clean_control
 from onecharge.phases import Play
 from onecharge.scenario_file import Scenario
 from onecharge.targets import Target
@@ -92,6 +92,12 @@ class Run:
         playing.cancel()
 
     async def _play(self) -> None:
+        try:
+            await self._play_in_a_world()
+        except (ControlFailed, NotReady) as reason:
+            raise type(reason)(f"{self._target.path}: {reason}") from None
+
+    async def _play_in_a_world(self) -> None:
         async with standing(
             self._target.service_file,
             self.folder,

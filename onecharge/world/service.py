@@ -163,6 +163,8 @@ class ServiceProcesses:
                             if answer.status < 400:
                                 return
                             last = f"HTTP {answer.status}"
+                    except aiohttp.ClientConnectorError as error:
+                        last = error.os_error.strerror or "no connection"
                     except aiohttp.ClientError as error:
                         last = str(error) or type(error).__name__
                     await asyncio.sleep(_POLL_S)

@@ -55,6 +55,10 @@ def test_an_unknown_field_is_named_with_its_line_and_the_nearest_known_one(tmp_p
     )
 
 
+def test_a_misspelt_field_is_told_before_the_one_that_is_missing_for_it(tmp_path: Path) -> None:
+    assert error_for("titel = 'x'\n", tmp_path) == ":1: titel: unknown field; did you mean 'title'?"
+
+
 def test_an_unknown_field_unlike_any_other_gets_the_list_of_known_ones(tmp_path: Path) -> None:
     assert error_for("title = 'x'\nzzz = 1\n", tmp_path) == (
         ":2: zzz: unknown field; known here: title, customer, faults"
