@@ -29,3 +29,5 @@ def log_lines(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=level, handlers=[handler])
+    # A retry that succeeds is no news, and one that does not ends in an error of ours.
+    logging.getLogger("stamina").setLevel(logging.ERROR)

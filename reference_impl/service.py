@@ -78,7 +78,9 @@ async def _reconciling(reconciler: Reconciler, every_s: float) -> AsyncIterator[
         await running
 
 
-@stamina.retry(on=OperationalError, attempts=None, timeout=DATABASE_WAIT_S, wait_initial=0.05)
+@stamina.retry(
+    on=OperationalError, attempts=None, timeout=DATABASE_WAIT_S, wait_initial=0.05, wait_max=0.5
+)
 async def _tables(store: Store) -> None:
     # A database that was started with us may need a moment longer.
     await store.create_tables()

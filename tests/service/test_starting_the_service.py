@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,16 @@ def test_a_wrong_start_is_exit_2_and_one_line(change: dict[str, str], sentence: 
 
     assert ended.returncode == 2
     assert ended.stderr.startswith(sentence)
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_exit_1_and_one_line(shared_database: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = _started(GOOD | {"DATABASE_URL": shared_database, "PORT": str(port)})
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"reference_impl: cannot listen on 127.0.0.1:{port}")
     assert ended.stderr.count("\n") == 1
 
 
