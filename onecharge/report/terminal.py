@@ -45,9 +45,13 @@ class _Finding:
     violations: tuple[Violation, ...]
 
     @property
-    def weight(self) -> tuple[int, int]:
-        """What sorts findings: in the order of the invariants, then more money first."""
-        return self.rank, -sum(violation.at_risk_minor for violation in self.violations)
+    def weight(self) -> tuple[int, int, int]:
+        """What sorts findings: invariants by rank, small scenarios first, then more money.
+
+        What shows with a few orders is quicker to repeat and easier to follow.
+        """
+        money_at_risk = sum(violation.at_risk_minor for violation in self.violations)
+        return self.rank, self.scenario.orders, -money_at_risk
 
 
 class Terminal:
