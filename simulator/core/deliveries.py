@@ -15,13 +15,29 @@ if TYPE_CHECKING:
     from simulator.core.events import Event
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Endpoint:
-    """Where webhooks go. ``account`` limits it to the events of one account."""
+    """Where webhooks go. ``account`` limits it to the events of one account.
+
+    After a rotation the old secret still signs beside the new one, until ``old_until_s``.
+    """
 
     url: str
     secret: str
     account: str | None = None
+    old_secret: str | None = None
+    old_until_s: float = 0.0
+
+    def rotate(self, secret: str, *, old_until_s: float) -> None:
+        """Sign with a new secret from now on, and with the present one for a while as well."""
+        self.old_secret, self.secret = self.secret, secret
+        self.old_until_s = old_until_s
+
+    def secrets(self, now: float) -> tuple[str, ...]:
+        """Return what an attempt is signed with now, the newest first."""
+        if self.old_secret is not None and now < self.old_until_s:
+            return (self.secret, self.old_secret)
+        return (self.secret,)
 
 
 @dataclass(slots=True)
@@ -47,7 +63,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One POST for a delivery. ``cause`` is the index of its ``send`` record."""
+    """One POST for a delivery, signed with each of its secrets.
+
+    ``cause`` is the index of its ``send`` record.
+    """
 
     id: str
     delivery: str
@@ -55,8 +74,13 @@ class Attempt:
     copy: int
     event: "Event"
     url: str
-    secret: str
+    secrets: tuple[str, ...]
     cause: int
+
+    @property
+    def secret(self) -> str:
+        """The newest of the secrets."""
+        return self.secrets[0]
 
     @property
     def order(self) -> str | None:
@@ -117,6 +141,13 @@ class Deliveries:
         self.endpoints = [e for e in self.endpoints if (e.url, e.account) != (url, account)]
         self._due = [due for due in self._due if due[2].delivery.endpoint in self.endpoints]
         self._due.sort()
+
+    def endpoint(self, url: str, account: str | None = None) -> Endpoint:
+        """Return the endpoint at ``url`` for this account. Raises ``KeyError``."""
+        for endpoint in self.endpoints:
+            if (endpoint.url, endpoint.account) == (url, account):
+                return endpoint
+        raise KeyError(url)
 
     def endpoints_for(self, account: str) -> list[Endpoint]:
         return [e for e in self.endpoints if e.account is None or e.account == account]

@@ -45,8 +45,13 @@ class Dialect(Protocol):
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a webhook secret is well-formed."""
 
-    def message(self, event: Event, url: str, secret: str, wall_s: float) -> HttpRequest:
-        """Return the signed POST that tells ``url`` of an event; its ``path`` is the whole URL."""
+    def message(
+        self, event: Event, url: str, secrets: tuple[str, ...], wall_s: float
+    ) -> HttpRequest:
+        """Return the POST that tells ``url`` of an event; its ``path`` is the whole URL.
+
+        It is signed with every secret, the newest first: two while one replaces the other.
+        """
 
     def acknowledged(self, status: int, body: bytes) -> bool:
         """Tell whether this answer to a webhook ends the delivery."""

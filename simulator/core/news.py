@@ -130,7 +130,7 @@ class News:
     def _begun(self, turn: Turn, now: float) -> list[Attempt]:
         """Begin the attempts of one turn: one, unless a fault wants none or several at once."""
         delivery = turn.delivery
-        secret, together = delivery.endpoint.secret, 1
+        secrets, together = delivery.endpoint.secrets(now), 1
         fired: list[Rule] = []
         for rule, bend in self._bends(delivery, now):
             fired.append(rule)
@@ -139,7 +139,7 @@ class News:
                     together = count if concurrent else 1
                     delivery.in_turn = 1 if concurrent else count
                 case Missign():
-                    secret = self._dialect.foreign_secret
+                    secrets = (self._dialect.foreign_secret,)
                 case Withhold():
                     delivery.withheld = True
                 case _:
@@ -147,10 +147,10 @@ class News:
 
         attempts: list[Attempt] = []
         if not delivery.withheld:
-            attempts.append(self._begin(turn, secret))
+            attempts.append(self._begin(turn, secrets))
             for copy in range(turn.copy + 1, turn.copy + together):
                 extra = Turn(delivery, copy, turn.tries)
-                attempts.append(self._begin(extra, delivery.endpoint.secret))
+                attempts.append(self._begin(extra, delivery.endpoint.secrets(now)))
         about = {"attempt": attempts[0].id} if attempts else {"delivery": delivery.id}
         cause = attempts[0].cause if attempts else delivery.event.cause
         order, tenant = delivery.event.order, delivery.event.account
@@ -165,7 +165,7 @@ class News:
             if bend is not None and self._plan.fires(armed, now):
                 yield armed.rule, bend
 
-    def _begin(self, turn: Turn, secret: str) -> Attempt:
+    def _begin(self, turn: Turn, secrets: tuple[str, ...]) -> Attempt:
         delivery, event = turn.delivery, turn.delivery.event
         self._attempts += 1
         attempt_id = f"att-{self._attempts}"
@@ -192,7 +192,7 @@ class News:
             turn.copy,
             event,
             delivery.endpoint.url,
-            secret,
+            secrets,
             cause,
         )
 

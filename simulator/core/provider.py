@@ -125,10 +125,19 @@ class Provider:
 
     def add_endpoint(self, url: str, secret: str, account: str | None = None) -> Endpoint:
         """Tell ``url`` of every event to come, of one account or of all."""
-        if not self.dialect.accepts_secret(secret):
-            raise ValueError(f"not a webhook secret of the dialect {self.dialect.name}")
-        endpoint = Endpoint(url, secret, account)
+        endpoint = Endpoint(url, self._sound(secret), account)
         self.deliveries.add_endpoint(endpoint)
+        return endpoint
+
+    def rotate_secret(
+        self, url: str, secret: str, account: str | None = None, *, now: float, keep_s: float
+    ) -> Endpoint:
+        """Sign with a new secret, and until ``keep_s`` from now with the old one as well.
+
+        Raises ``KeyError`` if there is no such endpoint.
+        """
+        endpoint = self.deliveries.endpoint(url, account)
+        endpoint.rotate(self._sound(secret), old_until_s=now + keep_s)
         return endpoint
 
     def remove_endpoint(self, url: str, account: str | None = None) -> None:
@@ -149,7 +158,7 @@ class Provider:
 
     def message(self, attempt: Attempt, wall_s: float) -> HttpRequest:
         """Return the signed POST of an attempt; ``wall_s`` is real time, ``path`` the URL."""
-        return self.dialect.message(attempt.event, attempt.url, attempt.secret, wall_s)
+        return self.dialect.message(attempt.event, attempt.url, attempt.secrets, wall_s)
 
     def attempt_finished(self, attempt: Attempt, outcome: AttemptOutcome, now: float) -> None:
         """Take in what became of an attempt. Told twice, the second time means nothing."""
@@ -182,6 +191,12 @@ class Provider:
             cause,
         )
         return self._go_on(Life(call, self._works, objection), now)
+
+    def _sound(self, secret: str) -> str:
+        """Return a webhook secret if it is one in this dialect."""
+        if not self.dialect.accepts_secret(secret):
+            raise ValueError(f"not a webhook secret of the dialect {self.dialect.name}")
+        return secret
 
     def _go_on(self, life: Life, now: float, reason: str | None = None) -> list[Action]:
         action = life.go_on(now, reason)

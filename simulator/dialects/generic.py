@@ -144,15 +144,22 @@ class Generic:
         except ValueError:  # no base64, or not even ASCII
             return False
 
-    def message(self, event: Event, url: str, secret: str, wall_s: float) -> HttpRequest:
-        """Return the webhook, signed as Standard Webhooks 1.0.0 says: ``id.timestamp.body``."""
+    def message(
+        self, event: Event, url: str, secrets: tuple[str, ...], wall_s: float
+    ) -> HttpRequest:
+        """Return the webhook, signed as Standard Webhooks 1.0.0 says: ``id.timestamp.body``.
+
+        Two signatures, during a rotation, stand in one header with a space between them.
+        """
         body = _ENCODE(_news(event)).encode()
         timestamp = int(wall_s)
         headers = {
             "content-type": "application/json",
             "webhook-id": event.id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": sign(secret, event.id, timestamp, body),
+            "webhook-signature": " ".join(
+                sign(secret, event.id, timestamp, body) for secret in secrets
+            ),
         }
         return HttpRequest("POST", url, headers=headers, body=body)
 

@@ -375,7 +375,7 @@ SECRET = "whsec_c2VjcmV0IG9mIHRoZSBzaG9w"
 def test_the_official_library_accepts_our_webhooks() -> None:
     now = datetime.now(UTC).timestamp()
 
-    message = GENERIC.message(EVENT, "http://shop.test/hook", SECRET, now)
+    message = GENERIC.message(EVENT, "http://shop.test/hook", (SECRET,), now)
 
     data = Webhook(SECRET).verify(message.body.decode(), dict(message.headers))
     assert data == {
@@ -404,7 +404,7 @@ def test_the_official_library_accepts_our_webhooks() -> None:
 
 
 def test_attempts_differ_in_timestamp_and_signature_alone() -> None:
-    first, second = (GENERIC.message(EVENT, "http://a.test/", SECRET, now) for now in (1.0, 2.9))
+    first, second = (GENERIC.message(EVENT, "http://a.test/", (SECRET,), now) for now in (1.0, 2.9))
 
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
@@ -416,7 +416,7 @@ def test_a_refund_is_told_with_its_charge() -> None:
     refund = Refund("re_1", "ch_1", 200)
     event = Event("evt_2", "charge.refunded", CHARGE.refund(200), refund, 0, 0)
 
-    data = json.loads(GENERIC.message(event, "http://a.test/", SECRET, 0).body)["data"]
+    data = json.loads(GENERIC.message(event, "http://a.test/", (SECRET,), 0).body)["data"]
 
     assert data["refund"]["amount_minor"] == 200
     assert data["charge"]["refunded_minor"] == 200
@@ -424,8 +424,8 @@ def test_a_refund_is_told_with_its_charge() -> None:
 
 def test_the_foreign_secret_is_well_formed_and_nobody_elses() -> None:
     assert GENERIC.accepts_secret(GENERIC.foreign_secret)
-    foreign = GENERIC.message(EVENT, "http://a.test/", GENERIC.foreign_secret, 0)
-    own = GENERIC.message(EVENT, "http://a.test/", SECRET, 0)
+    foreign = GENERIC.message(EVENT, "http://a.test/", (GENERIC.foreign_secret,), 0)
+    own = GENERIC.message(EVENT, "http://a.test/", (SECRET,), 0)
     assert foreign.headers["webhook-signature"] != own.headers["webhook-signature"]
 
 
