@@ -153,8 +153,8 @@ class Simulator:
             self.provider.remove_endpoint(endpoint.url, endpoint.account)
 
     def undelivered(self) -> int:
-        """Return how many attempts are under way or still to come."""
-        return self.provider.deliveries.unfinished
+        """Return how much is under way or still to come: attempts, and decisions of the bank."""
+        return self.provider.unfinished
 
     def attempts_under_way(self) -> int:
         """Return how many attempts are being made or due now."""

@@ -11,15 +11,17 @@ from types import MappingProxyType
 from typing import assert_never
 
 from simulator.core.calls import (
+    APPROVED,
     CancelCharge,
     CaptureCharge,
     ChargeParams,
     CreateCharge,
+    Decision,
     ListCharges,
     ReadCharge,
     RefundCharge,
 )
-from simulator.core.charges import Charge, Impossible, Refund
+from simulator.core.charges import Charge, IllegalTransition, Impossible, Refund, Status
 from simulator.core.ledger import Ledger
 from simulator.core.results import (
     ChargeDeclined,
@@ -67,21 +69,21 @@ class Bank:
         return MappingProxyType(self._charges)
 
     def execute(  # noqa: PLR0911  # one row for each operation
-        self, params: ChargeParams, account: str, now: float, *, decline: str | None = None
+        self, params: ChargeParams, account: str, now: float, decision: Decision = APPROVED
     ) -> Outcome:
-        """Do what is asked. With ``decline``, the bank says no where it is asked for money."""
+        """Do what is asked, as far as the bank's ``decision`` lets it. Only creation can wait."""
         try:
             match params:
                 case CreateCharge():
-                    return self._create(params, account, now, decline)
+                    return self._create(params, account, now, decision)
                 case CaptureCharge(charge_id, amount_minor):
                     charge = self._find(charge_id, account)
-                    return self._capture(charge, amount_minor, decline)
+                    return self._capture(charge, amount_minor, decision.decline)
                 case CancelCharge(charge_id):
-                    return self._cancel(self._find(charge_id, account), decline)
+                    return self._cancel(self._find(charge_id, account), decision.decline)
                 case RefundCharge(charge_id, amount_minor):
                     charge = self._find(charge_id, account)
-                    return self._refund(charge, amount_minor, decline)
+                    return self._refund(charge, amount_minor, decision.decline)
                 case ReadCharge(charge_id):
                     return Outcome(ChargeShown(self._find(charge_id, account)))
                 case ListCharges(reference):
@@ -91,12 +93,21 @@ class Bank:
         except Impossible as reason:
             return Outcome(Problem(reason.code, str(reason)))
 
+    def settle(self, charge_id: str, *, capture: bool, decline: str | None) -> Change | None:
+        """Decide on a pending charge; nothing changes if it was cancelled in the meantime."""
+        charge = self._charges[charge_id]
+        if charge.status is not Status.PENDING:
+            return None
+        change = self._decided(charge, capture=capture, decline=decline)
+        self._record(change)
+        return change
+
     def order_of(self, charge_id: str, account: str) -> str | None:
         """Return the reference of a charge, if this account has it and it carries one."""
         charge = self._charges.get(charge_id)
         return charge.reference if charge and charge.account == account else None
 
-    def _create(self, wish: CreateCharge, account: str, now: float, decline: str | None) -> Outcome:
+    def _create(self, wish: CreateCharge, account: str, now: float, decision: Decision) -> Outcome:
         pending = Charge(
             f"ch_{self._namespace}{len(self._charges) + 1}",
             account,
@@ -107,20 +118,29 @@ class Bank:
             wish.metadata,
             now,
         )
-        if decline is not None:
-            change = Change("charge.declined", pending.decline(decline), wish.amount_minor)
-        elif wish.capture:
-            change = Change("charge.captured", pending.capture(), wish.amount_minor)
+        if decision.after_s is None:
+            change = self._decided(pending, capture=wish.capture, decline=decision.decline)
         else:
-            change = Change("charge.authorised", pending.authorise(), wish.amount_minor)
+            change = Change("charge.pending", pending, wish.amount_minor)
         self._by_account.setdefault(account, []).append(pending.id)
         if wish.reference is not None:
             self._by_reference.setdefault((account, wish.reference), []).append(pending.id)
         self._record(change)
-        made = ChargeMade if decline is None else ChargeDeclined
-        return Outcome(made(change.charge), change)
+        declined = change.charge.status is Status.DECLINED
+        return Outcome((ChargeDeclined if declined else ChargeMade)(change.charge), change)
+
+    def _decided(self, pending: Charge, *, capture: bool, decline: str | None) -> Change:
+        """Return the step that a pending charge takes when the bank has decided."""
+        amount_minor = pending.amount_minor
+        if decline is not None:
+            return Change("charge.declined", pending.decline(decline), amount_minor)
+        if capture:
+            return Change("charge.captured", pending.capture(), amount_minor)
+        return Change("charge.authorised", pending.authorise(), amount_minor)
 
     def _capture(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
+        if charge.status is Status.PENDING:  # the bank's to capture, not yet the merchant's
+            raise IllegalTransition("cannot capture a charge that is pending")
         if decline is not None:
             declined = charge.decline(decline)
             change = Change("charge.declined", declined, charge.amount_minor)

@@ -8,7 +8,7 @@ Rule 3: a call never changes. What becomes of it is told by the journal.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from simulator.core.messages import HttpRequest
@@ -16,7 +16,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What the bank says when it is asked for money, and after how much virtual time.
+
+    Without a ``decline`` code it approves. Without ``after_s`` it says so at once; with it, the
+    charge is pending until then.
+    """
+
+    decline: str | None = None
+    after_s: float | None = None
+
+
+APPROVED: Final = Decision()
+
+
+@dataclass(frozen=True, slots=True)
 class CreateCharge:
+    """Take money, or reserve it. ``decision`` is what a test token of the dialect stands for."""
+
     operation: ClassVar[str] = "charge.create"
 
     amount_minor: int
@@ -25,6 +42,7 @@ class CreateCharge:
     customer: str | None = None
     capture: bool = True
     metadata: Mapping[str, str] = field(default_factory=dict)
+    decision: Decision = APPROVED
 
 
 @dataclass(frozen=True, slots=True)

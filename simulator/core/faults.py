@@ -63,12 +63,23 @@ class Decline:
 
 
 @dataclass(frozen=True, slots=True)
+class StayPending:
+    """The bank needs time: it decides on a new charge ``for_s`` virtual seconds later.
+
+    Without a ``decline`` code it then approves. It means nothing to other operations.
+    """
+
+    for_s: float
+    decline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class IgnoreKey:
     """Treat the call as if it had carried no idempotency key."""
 
 
 ReceiveBend = Hold | Answer | Break | IgnoreKey
-CommitBend = Hold | Answer | Break | Decline
+CommitBend = Hold | Answer | Break | Decline | StayPending
 AnswerBend = Hold | Answer | Break | Rewrite
 Bend = ReceiveBend | CommitBend | AnswerBend
 

@@ -10,10 +10,17 @@ Rule 3: the commit is one synchronous block: ledger, journal and event, or none 
 """
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
-from simulator.core.calls import ListEvents, ReadEvent, ResendEvent
+from simulator.core.calls import (
+    APPROVED,
+    CreateCharge,
+    Decision,
+    ListEvents,
+    ReadEvent,
+    ResendEvent,
+)
 from simulator.core.faults import (
     Answer,
     AnswerBend,
@@ -25,10 +32,12 @@ from simulator.core.faults import (
     IgnoreKey,
     ReceiveBend,
     Rewrite,
+    StayPending,
 )
 from simulator.core.idempotency import Expired, Fresh, InFlight, Mismatch, Replay
 from simulator.core.journal import PROVIDER, Entry, Kind, Sink
 from simulator.core.messages import Drop, Held, HttpReply, Reply, Seam, Until
+from simulator.core.pending import Undecided
 from simulator.core.results import ChargeShown, Problem, Result
 
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
     from simulator.core.dialect import Dialect
     from simulator.core.idempotency import KeyStore
     from simulator.core.news import News
+    from simulator.core.pending import Pending
     from simulator.core.rules import Plan
 
 AnyBend = TypeVar("AnyBend")
@@ -51,8 +61,28 @@ class Works:
     bank: "Bank"
     keys: "KeyStore"
     news: "News"
+    pending: "Pending"
     plan: "Plan"
     sink: Sink
+
+    def write_down(self, change: "Change", call: "Call", now: float, *, key_honoured: bool) -> None:
+        """Tell journal and endpoints of a change, in the name of the call that asked for it."""
+        charge = change.charge
+        value: dict[str, Any] = {
+            "what": change.fact,
+            "charge": charge.id,
+            "call": call.id,
+            "operation": call.operation,
+            "amount_minor": change.amount_minor,
+            "currency": charge.currency,
+            "customer": charge.customer,
+            "reference": charge.reference,
+            "key_honoured": key_honoured,
+        }
+        self.sink(
+            Entry(PROVIDER, "effect", value, charge.reference, call.account, call.key, call.cause)
+        )
+        self.news.born(change, call, now)
 
 
 class Life:
@@ -130,7 +160,8 @@ class Life:
     def _execute(self) -> Steps:
         """Let it happen, unless a fault is in the way, and bind the answer to the key."""
         call = self.call
-        decline: str | None = None
+        params = call.params
+        decision = params.decision if isinstance(params, CreateCharge) else APPROVED
 
         def ask(fault: Fault) -> CommitBend | None:
             return fault.before_commit(call)
@@ -148,11 +179,13 @@ class Life:
                     self._settle_key(stored=None)
                     return self._drop(how)
                 case Decline(code):
-                    decline = code
+                    decision = replace(decision, decline=code)
+                case StayPending(for_s, code):
+                    decision = Decision(code or decision.decline, for_s)
                 case _:
                     assert_never(bend)
 
-        reply = self._works.dialect.answer(self._commit(decline))
+        reply = self._works.dialect.answer(self._commit(decision))
         stores = self._works.dialect.keys.stores(reply.status)
         self._settle_key(stored=reply if stores else None)
         return (yield from self._tell(reply))
@@ -182,38 +215,25 @@ class Life:
                     assert_never(bend)
         return self._answer(reply)
 
-    def _commit(self, decline: str | None) -> Result:
+    def _commit(self, decision: Decision) -> Result:
         """Let it happen, all at once: money, journal and event."""
         call, works = self.call, self._works
         match call.params:
             case ReadEvent() | ListEvents() | ResendEvent() as params:
                 return works.news.answer(params, call.account, self._now)
             case params:
-                outcome = works.bank.execute(params, call.account, self._now, decline=decline)
+                outcome = works.bank.execute(params, call.account, self._now, decision)
         if isinstance(outcome.result, ChargeShown):
             self._charge = outcome.result.charge.id
         if outcome.change is not None:
             self._charge = outcome.change.charge.id
-            works.sink(self._effect(outcome.change))
-            works.news.born(outcome.change, call, self._now)
+            works.write_down(outcome.change, call, self._now, key_honoured=self._heeds_key)
+            if isinstance(params, CreateCharge) and decision.after_s is not None:
+                undecided = Undecided(
+                    self._charge, call, params.capture, decision.decline, self._heeds_key
+                )
+                works.pending.add(self._now + decision.after_s, undecided)
         return outcome.result
-
-    def _effect(self, change: "Change") -> Entry:
-        call, charge = self.call, change.charge
-        value: dict[str, Any] = {
-            "what": change.fact,
-            "charge": charge.id,
-            "call": call.id,
-            "operation": call.operation,
-            "amount_minor": change.amount_minor,
-            "currency": charge.currency,
-            "customer": charge.customer,
-            "reference": charge.reference,
-            "key_honoured": self._heeds_key,
-        }
-        return Entry(
-            PROVIDER, "effect", value, charge.reference, call.account, call.key, call.cause
-        )
 
     def _settle_key(self, *, stored: HttpReply | None) -> None:
         """Bind an answer to the key that this call has claimed, or set the key free."""

@@ -31,6 +31,7 @@ from simulator.core.ledger import Ledger
 from simulator.core.life import Life, Works
 from simulator.core.messages import Action, Held, HttpRequest, Reply
 from simulator.core.news import News
+from simulator.core.pending import Pending
 from simulator.core.rules import Plan, Rule
 
 
@@ -57,7 +58,10 @@ class Provider:
         self._bank = Bank(namespace)
         self._news = News(dialect, self.plan, self.sink, namespace)
         keys = KeyStore(dialect.keys)
-        self._works = Works(dialect, self._bank, keys, self._news, self.plan, self.sink)
+        self._pending = Pending()
+        self._works = Works(
+            dialect, self._bank, keys, self._news, self._pending, self.plan, self.sink
+        )
         self._held: dict[str, Life] = {}
         self._calls = 0
 
@@ -92,6 +96,7 @@ class Provider:
 
     def receive(self, request: HttpRequest, now: float) -> list[Action]:
         """Take a request in, and say what to do with its caller."""
+        self.settle_due(now)
         self._calls += 1
         call_id = f"call-{self._calls}"
         read = self.dialect.read(request)
@@ -105,6 +110,7 @@ class Provider:
 
     def resume(self, call_id: str, now: float, reason: str = "released") -> list[Action]:
         """Let a held call go on. If it is not held, there is nothing to be done."""
+        self.settle_due(now)
         life = self._held.pop(call_id, None)
         return [] if life is None else self._go_on(life, now, reason)
 
@@ -149,11 +155,13 @@ class Provider:
         return self._news.owe(self.events[event_id], now)
 
     def hasten(self, now: float) -> None:
-        """Let every attempt that waits for its time be due now; time itself stands still."""
+        """Let every attempt and every decision of the bank be due now; time stands still."""
+        self._pending.hasten(now)
         self.deliveries.hasten(now)
 
     def attempts_due(self, now: float) -> list[Attempt]:
-        """Begin every attempt that is due, and return them for sending."""
+        """Settle what is due, begin every attempt that is due, and return them for sending."""
+        self.settle_due(now)
         return self._news.attempts_due(now)
 
     def message(self, attempt: Attempt, wall_s: float) -> HttpRequest:
@@ -165,8 +173,30 @@ class Provider:
         self._news.attempt_finished(attempt, outcome, now)
 
     def next_wakeup(self) -> float | None:
-        """Return when ``attempts_due`` will next have something, in virtual seconds."""
-        return self.deliveries.next_wakeup()
+        """Return when ``attempts_due`` will next have something to do, in virtual seconds."""
+        decision_s, attempt_s = self._pending.next_wakeup(), self.deliveries.next_wakeup()
+        if decision_s is None or attempt_s is None:
+            return attempt_s if decision_s is None else decision_s
+        return min(decision_s, attempt_s)
+
+    @property
+    def unfinished(self) -> int:
+        """How many attempts and how many decisions of the bank are still to come."""
+        return self.deliveries.unfinished + len(self._pending)
+
+    def settle_due(self, now: float) -> None:
+        """Let the bank decide on every pending charge whose time has come.
+
+        ``receive``, ``resume`` and ``attempts_due`` do it first, so nobody has to call it.
+        """
+        while (undecided := self._pending.next_due(now)) is not None:
+            change = self._bank.settle(
+                undecided.charge, capture=undecided.capture, decline=undecided.decline
+            )
+            if change is not None:
+                self._works.write_down(
+                    change, undecided.call, now, key_honoured=undecided.key_honoured
+                )
 
     # How it is done.
 
