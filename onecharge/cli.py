@@ -3,10 +3,12 @@
 Rule 1: exit codes are 0 holds, 1 violated, 2 wrong usage or configuration or a failed control,
         3 unknown.
 Rule 2: a user's mistake is one clear sentence on standard error; only our own bugs trace back.
+Rule 3: a bug of ours is *unknown*: Python's own exit code for it would read as *violated*.
 """
 
 import os
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -129,12 +131,15 @@ def main() -> NoReturn:
             f"onecharge: {mistake}", markup=False, soft_wrap=True, style="red"
         )
         sys.exit(2)
+    except Exception:  # noqa: BLE001 - rule 3
+        traceback.print_exc()
+        sys.exit(3)
     sys.exit(0)
 
 
 def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path | None) -> NoReturn:
-    if json_file is not None and not json_file.parent.is_dir():
-        raise WrongUsage(f"--json: no such folder: {json_file.parent}")
+    if json_file is not None:
+        _check_place_of(json_file)
     folder = new_run_folder(seed)
     terminal = Terminal()
     terminal.title(wanted.name, len(scenarios), seed)
@@ -152,6 +157,14 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
         write_json(verdict, json_file)
     terminal.verdict(verdict, folder)
     sys.exit(verdict.exit_code())
+
+
+def _check_place_of(json_file: Path) -> None:
+    """Find out before the run, not after it, that the verdict cannot be written there."""
+    if json_file.is_dir():
+        raise WrongUsage(f"--json: this is a folder: {json_file}")
+    if not json_file.parent.is_dir():
+        raise WrongUsage(f"--json: no such folder: {json_file.parent}")
 
 
 def _named(names: list[str]) -> list[Scenario]:

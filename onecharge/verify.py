@@ -20,6 +20,7 @@ from onecharge.control import ControlFailed, clean_control
 from onecharge.phases import Play
 from onecharge.scenario_file import Scenario
 from onecharge.targets import Target
+from onecharge.toml_file import FileError
 from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario
 from onecharge.world.service import NotReady
 from onecharge.world.world import World, standing
@@ -155,11 +156,18 @@ class Run:
 
 
 def new_run_folder(seed: int, parent: Path = RUNS) -> Path:
-    """Make and return a folder for a run; its name sorts by time and is never used twice."""
+    """Make and return a folder for a run; its name sorts by time and is never used twice.
+
+    ``FileError`` says if nothing can be written there.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{parent}: cannot be written: {error.strerror}") from None
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for number in range(1, 1000):
         folder = parent / (f"{stamp}-{seed}" if number == 1 else f"{stamp}-{seed}-{number}")
         with suppress(FileExistsError):
-            folder.mkdir(parents=True)
+            folder.mkdir()
             return folder
     raise FileExistsError(f"{parent}: a thousand runs within one second")

@@ -33,6 +33,7 @@ _EVIDENCE_SHOWN: Final = 4
 _FINDINGS_NAMED: Final = 3
 _NOTES_SHOWN: Final = 2
 _REASONS_SHOWN: Final = 4
+_AS_WIDE_AS_IT_GETS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Terminal:
     """Prints to a console of rich; without one, to standard output."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False)
+        self._console = console or _standard_output()
 
     def title(self, service: str, scenarios: int, seed: int) -> None:
         """Print what is about to be judged."""
@@ -72,7 +73,10 @@ class Terminal:
 
     def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a table of texts; nothing in it is markup."""
-        table = Table(*headers, title=title, title_justify="left", box=box.SIMPLE, expand=False)
+        table = Table(title=title, title_justify="left", box=box.SIMPLE, expand=False)
+        for place, header in enumerate(headers):
+            # The first column is a name, for people to copy: it stays whole.
+            table.add_column(header, no_wrap=place == 0, overflow="fold")
         for row in rows:
             table.add_row(*(self._text((cell, "")) for cell in row))
         self._console.print(table)
@@ -172,6 +176,13 @@ class Terminal:
         return Text.assemble(
             *((_as_ascii(text) if ascii_only else text, style) for text, style in clean)
         )
+
+
+def _standard_output() -> Console:
+    console = Console(highlight=False)
+    if not console.is_terminal:  # nobody looks on, somebody may search: one line for each row
+        console.width = _AS_WIDE_AS_IT_GETS
+    return console
 
 
 def _in_words(run: RunVerdict) -> str:

@@ -19,7 +19,7 @@ import aiohttp
 from onecharge.service_file import ServiceFile
 from onecharge.templates import filled_text
 from onecharge.world.ports import LOOPBACK, free_port
-from onecharge.world.supervisor import Supervisor
+from onecharge.world.supervisor import SpawnError, Supervisor
 from simulator.core.journal import Entry, Sink
 
 _POLL_S = 0.02
@@ -140,13 +140,16 @@ class ServiceProcesses:
         }
         service = self._file.service
         env = {name: filled_text(text, values) for name, text in service.env.items()}
-        instance.pid = await self._supervisor.spawn(
-            instance.name,
-            [filled_text(word, values) for word in service.command],
-            env={**os.environ, **env},
-            cwd=service.folder,
-            log=instance.log,
-        )
+        try:
+            instance.pid = await self._supervisor.spawn(
+                instance.name,
+                [filled_text(word, values) for word in service.command],
+                env={**os.environ, **env},
+                cwd=service.folder,
+                log=instance.log,
+            )
+        except SpawnError as error:
+            raise NotReady(f"service.command: {error}") from None
         instance.alive = True
         value = {"what": "process", "pid": instance.pid}
         self._sink(Entry(f"process:{instance.name}", "restart", value))

@@ -1,0 +1,76 @@
+"""A charge service of somebody else's: one process, one dictionary, right as far as it goes.
+
+MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
+``never_calls`` the provider, ``listens_elsewhere``.
+"""
+
+import asyncio
+import os
+import uuid
+from collections import defaultdict
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from standardwebhooks import Webhook, WebhookVerificationError
+
+MISTAKE = os.environ.get("MISTAKE", "")
+CHARGES = os.environ.get("PROVIDER_URL", "") + "/v1/charges"
+PATIENCE = aiohttp.ClientTimeout(total=1)
+
+
+class Shop:
+    def __init__(self) -> None:
+        self.counters: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.receipts: dict[str, Any] = {}
+        self.credits: dict[str, dict[str, int]] = defaultdict(dict)  # order: charge: cents
+
+    async def pay(self, request: web.Request) -> web.Response:
+        key, sale = request.headers["Idempotency-Key"], await request.json()
+        async with self.counters[key]:
+            if key not in self.receipts or MISTAKE == "charges_every_press":
+                upstream_key = uuid.uuid4().hex if key in self.receipts else key
+                charge = await self.charge(upstream_key, sale)
+                if charge is None:
+                    return web.json_response({"state": "unclear"}, status=202)
+                self.credits[sale["order"]][charge] = sale["cents"]
+                self.receipts.setdefault(key, {"state": "paid", "receipt": charge})
+        return web.json_response(self.receipts[key])
+
+    async def charge(self, upstream_key: str, sale: dict[str, Any]) -> str | None:
+        if MISTAKE == "never_calls":
+            return "ch_of_our_own"
+        headers = {"Authorization": "Bearer shop", "Idempotency-Key": upstream_key}
+        body = {"amount_minor": sale["cents"], "currency": "EUR"}
+        body |= {"reference": sale["order"], "customer": sale["who"]}
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=PATIENCE, headers=headers) as provider,
+                provider.post(CHARGES, json=body) as answer,
+            ):
+                return str((await answer.json())["id"]) if answer.status == 201 else None
+        except (aiohttp.ClientError, TimeoutError):
+            return None
+
+    async def hear(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        try:
+            news = Webhook(os.environ["WEBHOOK_SECRET"]).verify(body, dict(request.headers))
+        except WebhookVerificationError:
+            raise web.HTTPUnauthorized from None
+        charge = news["data"]["charge"]
+        self.credits[charge["reference"]][charge["id"]] = charge["amount_minor"]
+        return web.Response()
+
+    async def tell(self, request: web.Request) -> web.Response:
+        booked = self.credits[request.match_info["order"]]
+        credited = [{"charge": charge, "cents": cents} for charge, cents in booked.items()]
+        return web.json_response({"state": "paid" if booked else "unclear", "credits": credited})
+
+
+shop = Shop()
+app = web.Application()
+app.add_routes([web.post("/pay", shop.pay), web.post("/news", shop.hear)])
+app.add_routes([web.get("/sales/{order}", shop.tell)])
+port = 0 if MISTAKE == "listens_elsewhere" else int(os.environ["PORT"])
+web.run_app(app, host="127.0.0.1", port=port, print=None)

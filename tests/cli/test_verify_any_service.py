@@ -1,0 +1,125 @@
+"""A team's own service, known by nothing but its service file, is judged like any other."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from onecharge.scenario_file import library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import OneCharge, Shop
+
+NEVER_FIRES = """
+title = "A refund is lost, in a shop that never refunds"
+why = "What was planned and did not happen proves nothing."
+orders = 2
+
+[[faults]]
+fault = "lose_reply"
+operation = "charge.refund"
+name = "refund lost"
+"""
+
+KEYS_IGNORED = """
+title = "The provider ignores keys and loses replies"
+why = "Not every provider, operation and region honours keys."
+orders = 2
+
+[[faults]]
+fault = "ignore_keys"
+operation = "charge.create"
+
+[[faults]]
+fault = "lose_reply"
+operation = "charge.create"
+times = 2
+"""
+
+
+def test_a_service_that_is_right_holds(onecharge: "OneCharge", shop: "Shop") -> None:
+    scenarios = ("lost_replies", "parallel_same_key", "duplicate_events_at_once")
+    named = [word for name in scenarios for word in ("--scenario", name)]
+
+    ended = onecharge("verify", "--service", shop(), *named)
+
+    assert ended.exit_code == 0, ended.says
+    assert "corner shop" in ended.out
+    assert "holds" in ended.out
+
+
+def test_a_service_that_charges_again_and_answers_the_same_is_found_out(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    service = shop(mistake="charges_every_press")
+
+    ended = onecharge(
+        *("verify", "--service", service, "--scenario", "parallel_same_key"),
+        *("--seed", "7", "--json", "verdict.json"),
+    )
+
+    assert ended.exit_code == 1, ended.says
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    violated = {each["name"] for each in verdict["invariants"] if each["verdict"] == "violated"}
+    assert violated == {"one_charge_per_key"}
+    repeat = "onecharge verify --scenario parallel_same_key --service onecharge.toml --seed 7"
+    assert f"repeat: {repeat}\n" in ended.out
+
+
+def test_a_fault_that_never_fires_is_named_and_nothing_is_green(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    (tmp_path / "refunds.toml").write_text(NEVER_FIRES)
+
+    ended = onecharge("run", "refunds.toml", "--service", shop(), "--json", "verdict.json")
+
+    assert ended.exit_code == 3, ended.says
+    assert "unknown refunds: the fault refund lost never fired" in ended.out
+    assert "repeat: onecharge run refunds.toml --service onecharge.toml --seed 1\n" in ended.out
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert verdict["verdict"] == "unknown"
+    assert verdict["not_reached"] == [{"scenario": "refunds", "rule": "refund lost"}]
+
+
+def test_what_only_a_provider_that_breaks_its_word_could_do_is_exposure(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    (tmp_path / "keys_ignored.toml").write_text(KEYS_IGNORED)
+
+    ended = onecharge("run", "keys_ignored.toml", "--service", shop(), "--json", "verdict.json")
+
+    assert ended.exit_code == 0, ended.says
+    assert "exposure keys_ignored: " in ended.out
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    exposed = {found["invariant"] for found in verdict["exposure"]}
+    assert "one_charge_per_key" in exposed
+    assert violations_of(verdict) == []
+
+
+def test_a_capability_declared_absent_makes_its_invariant_not_applicable(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    service = shop()
+    file = tmp_path / service
+    before, _, rest = file.read_text().partition("[effects]\n")
+    rest = rest.partition("\n\n")[2].replace("[capabilities]", "[capabilities]\neffects = false")
+    file.write_text(before + rest)
+
+    ended = onecharge(
+        *("verify", "--service", service, "--scenario", "duplicate_events_at_once"),
+        *("--json", "verdict.json"),
+    )
+
+    assert ended.exit_code == 0, ended.says
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert verdict["not_applicable"] == [
+        {"invariant": "one_effect_per_event", "lacking": ["effects"]}
+    ]
+
+
+def violations_of(verdict: dict[str, Any]) -> list[Any]:
+    return [found for invariant in verdict["invariants"] for found in invariant["violations"]]
+
+
+def test_the_scenarios_used_here_are_in_the_library() -> None:
+    assert {"lost_replies", "parallel_same_key", "duplicate_events_at_once"} <= library().keys()
