@@ -102,7 +102,8 @@ def classify(answer: Answer | Lost, charge: Charge) -> Outcome:
             return _told_by(_member(body, "charge"), charge)
         case Answer(400 | 422, body) if not _speaks_of_the_key(body):
             return Failed(_code(body) or "refused")
-        case Answer(status, _, replayed) if status >= 500:
+        case Answer(status, _, replayed) if status >= 500 or replayed:
+            # Whatever the error is, one that is replayed is bound to the key and never passes.
             return Unknown(f"provider_{status}", Then.LOOK, spent=replayed)
         case Answer(status):
             # 409 and 429 pass. 401, 404 and the like are our own mistake, and the customer is

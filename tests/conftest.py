@@ -1,14 +1,48 @@
-"""What all tests share: one supervisor, one PostgreSQL, and a fresh database for who asks."""
+"""What all tests share: one supervisor, one PostgreSQL, and a fresh database for who asks.
 
+Hypothesis has three profiles: ``dev``; ``ci``, where the same examples are drawn every time; and
+``deep``, to go hunting. ``ONECHARGE_HYPOTHESIS`` names one; otherwise it is ``ci`` where ``CI`` is
+set, and ``dev``.
+"""
+
+import importlib.util
+import os
+import subprocess
 from collections.abc import AsyncIterator
 from itertools import count
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-from onecharge.world.postgres import Postgres
+from onecharge.world.postgres import INSTALLATION, WHEEL, Postgres
 from onecharge.world.supervisor import Supervisor
 
+settings.register_profile("dev")
+settings.register_profile("ci", derandomize=True, print_blob=True)
+settings.register_profile("deep", max_examples=1_000)
+settings.load_profile(
+    os.environ.get("ONECHARGE_HYPOTHESIS") or ("ci" if os.environ.get("CI") else "dev")
+)
+
 _serial = count(1)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what a red run needs to be seen again."""
+    profile = settings.get_current_profile_name()
+    seed = "derandomised" if settings().derandomize else config.getoption("hypothesis_seed")
+    return f"onecharge: seed {seed}, Hypothesis profile {profile}, {_postgres_version()}"
+
+
+def _postgres_version() -> str:
+    found = importlib.util.find_spec(WHEEL)
+    for place in (found and found.submodule_search_locations) or ():
+        program = Path(place, INSTALLATION, "bin", "postgres")
+        if program.is_file():
+            asked = [str(program), "--version"]
+            return subprocess.check_output(asked, text=True).strip()  # noqa: S603 - our own wheel's
+    return "no PostgreSQL"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,119 @@
+"""The whole service, over HTTP and PostgreSQL, under plans that nobody thought of.
+
+Hypothesis draws a plan as data; only then is it played, in a world that stands. Rules of a plan
+that never fire make its verdict *unknown*, which is fine for a plan that nobody chose: what it
+did play was judged. That enough did fire is checked at the end.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, event, example, find, given, note, settings, target
+
+from onecharge.drawing import one_of_each, plans
+from onecharge.plans import Plan, Strike, as_scenario, as_toml
+from onecharge.scenario_file import Scenario, read_scenario_file
+from onecharge.shrinking import shrunk
+from onecharge.targets import mutants
+from simulator.faults.error_before_commit import ErrorBeforeCommit
+
+if TYPE_CHECKING:
+    from .conftest import SetStage, Stage, Tally
+
+PROFILE = settings.get_current_profile_name()
+
+EXAMPLES = {"dev": 10, "deep": 250}.get(PROFILE, 18)
+"""Beside the explicit ones. Each plays real processes for half a second, or three with a kill."""
+
+TIMEOUT_S = {"deep": 3600}.get(PROFILE, 120)
+
+NOTHING = "there was nothing to judge"
+"""A plan whose only order is declined says nothing of effects. Any other doubt is our bug."""
+
+BOUND_TO_THE_KEY = Plan(
+    strikes=(Strike(ErrorBeforeCommit(429, "rate_limited", stored=True), "charge.create"),)
+)
+"""Found here: the reference took a replayed 429 for one that passes, and asked for ever."""
+
+WITHOUT_SHRINKING = [phase for phase in Phase if phase not in {Phase.shrink, Phase.explain}]
+"""Hypothesis' own shrinker plays a plan hundreds of times; ours, a dozen."""
+
+on_real_processes = settings(
+    deadline=None,  # a machine with two cores may take its time
+    suppress_health_check=[HealthCheck.too_slow],  # half a second each is what they take
+)
+
+
+def also(examples: list[Plan]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Play these plans whatever else is drawn."""
+
+    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+        for plan in examples:
+            test = example(plan=plan)(test)
+        return test
+
+    return decorated
+
+
+@pytest.mark.timeout(TIMEOUT_S)
+@also([*one_of_each(), BOUND_TO_THE_KEY])
+@settings(on_real_processes, max_examples=EXAMPLES, phases=WITHOUT_SHRINKING)
+@given(plan=plans())
+def test_no_plan_makes_the_reference_break_a_claim(
+    reference: "Stage", tally: "Tally", plan: Plan
+) -> None:
+    note(as_toml(plan))
+    verdict = reference.play(plan)
+    fired = tally.note(plan, verdict)
+    for kind in fired:
+        event("fired", payload=kind)
+    target(float(len(fired)), label="faults that fired")
+    assert verdict.verdict != "violated", [violation.says for violation in verdict.violations]
+    assert set(verdict.reasons) <= {NOTHING}, verdict.repeat
+
+
+@pytest.mark.parametrize("mutant", ["no_client_key_guard", "no_event_dedupe"])
+def test_plans_find_a_broken_guard_and_shrink_to_a_few_steps(
+    set_stage: "SetStage", mutant: str
+) -> None:
+    claim = mutants()[mutant].violates
+    with set_stage(mutant) as broken:
+
+        def breaks(plan: Plan) -> bool:
+            # Twice, so that no plan is kept that broke it by luck.
+            return all(broken.breaks(claim, plan) for _ in range(2))
+
+        drawn = settings(on_real_processes, max_examples=15, phases=[Phase.generate])
+        found = find(plans(), breaks, settings=drawn)
+        smallest = shrunk(found, breaks)
+
+    assert smallest.orders <= 2, smallest
+    assert len(smallest.kinds) <= 2, smallest
+    assert smallest.presses <= 2, smallest
+
+
+@pytest.mark.parametrize("plan", one_of_each(), ids=lambda plan: "+".join(plan.kinds))
+def test_a_plan_reads_back_from_its_file_as_it_was(plan: Plan, tmp_path: Path) -> None:
+    read = written(plan, tmp_path)
+
+    assert read.file == as_scenario(plan).file
+
+
+@given(plan=plans())
+def test_every_plan_is_a_fair_scenario_file(
+    tmp_path_factory: pytest.TempPathFactory, plan: Plan
+) -> None:
+    read = written(plan, tmp_path_factory.getbasetemp())
+
+    assert read.fair
+    assert read.file == as_scenario(plan).file
+    assert read.rules({}) == as_scenario(plan).rules({})
+
+
+def written(plan: Plan, folder: Path) -> Scenario:
+    """Write a plan to a file as a user would keep it, and read that."""
+    file = folder / "plan.toml"
+    file.write_text(as_toml(plan))
+    return read_scenario_file(file)
