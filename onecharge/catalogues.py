@@ -1,8 +1,16 @@
-"""What there is, as tables: for ``onecharge list`` and for the README, from the same rows."""
+"""What there is, as tables: for ``onecharge list`` and for the README, from the same rows.
+
+``python -m onecharge.catalogues README.md`` writes the tables anew, each between its marks:
+``<!-- table: scenarios -->`` and ``<!-- end -->``.
+"""
 
 import inspect
+import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
+from pathlib import Path
+from typing import Final, get_args
 
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library, read_scenario_file
@@ -23,13 +31,21 @@ class Table:
 
 def table_of(what: str) -> Table:
     """Return one of the tables: scenarios, faults, dialects, invariants or mutants."""
-    return {
-        "scenarios": _scenarios,
-        "faults": _faults,
-        "dialects": _dialects,
-        "invariants": _invariants,
-        "mutants": _mutants,
-    }[what]()
+    return CATALOGUES[what]()
+
+
+def as_markdown(table: Table) -> str:
+    """Return the table as Markdown; its first column holds names, set as code."""
+    rows = [(f"`{name}`", *map(_as_markdown, texts)) for name, *texts in table.rows]
+    rule = ("---",) * len(table.headers)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (table.headers, rule, *rows))
+
+
+def with_tables(text: str) -> str:
+    """Return a Markdown text with what stands between the marks of tables written anew."""
+    return _MARKED.sub(
+        lambda marked: f"{marked[1]}\n\n{as_markdown(table_of(marked[2]))}\n\n{marked[3]}", text
+    )
 
 
 def _scenarios() -> Table:
@@ -75,9 +91,30 @@ def _seams(fault: type[Fault]) -> str:
     return ", ".join(seam for seam in get_args(Seam) if fault.bends(seam))
 
 
+def _as_markdown(text: str) -> str:
+    return text.replace("``", "`").replace("|", r"\|")
+
+
 def _fairness(fair: bool) -> str:  # noqa: FBT001 - the question is a yes or no
     return "fair" if fair else "unfair"
 
 
 def _first_sentence(thing: object) -> str:
     return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+CATALOGUES: Final[dict[str, Callable[[], Table]]] = {
+    "scenarios": _scenarios,
+    "faults": _faults,
+    "dialects": _dialects,
+    "invariants": _invariants,
+    "mutants": _mutants,
+}
+
+_MARKED: Final = re.compile(
+    rf"(<!-- table: ({'|'.join(CATALOGUES)}) -->)\n.*?(<!-- end -->)", re.DOTALL
+)
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
