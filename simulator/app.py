@@ -8,6 +8,7 @@ Rule 3: the machine is called on one event loop only, so it needs no lock.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from aiohttp import web
@@ -16,12 +17,34 @@ from aiohttp.web_protocol import RequestHandler
 from simulator import wire
 from simulator.clock import VirtualClock
 from simulator.core.journal import PROVIDER, Entry, Sink
-from simulator.core.messages import Drop, Held, HttpReply, Reply
+from simulator.core.messages import Action, Drop, Held, HttpReply, Reply, Waiting
 from simulator.core.results import Problem
 from simulator.gates import Gates, HeldCall, Reason
 
 if TYPE_CHECKING:
     from simulator.core.provider import Provider
+
+
+@dataclass(slots=True)
+class Standing:
+    """A call that stands still: how it came in, and the end that its caller waits for."""
+
+    received: Entry
+    caller_gone: bool
+    ending: asyncio.Future[Reply | Drop]
+
+    def held(self, action: Held) -> HeldCall:
+        """Return the call as the gates know it."""
+        return HeldCall(
+            call=action.call,
+            seam=action.seam,
+            until=action.until,
+            operation=self.received.value["operation"],
+            account=self.received.tenant,
+            order=self.received.order,
+            source=self.received.value["source"],
+            caller_gone=self.caller_gone,
+        )
 
 
 class App:
@@ -32,7 +55,7 @@ class App:
         self.provider: Provider  # set by whoever opens the door
         self._clock = clock
         self._on_change = on_change
-        self._waiting: dict[str, asyncio.Future[Reply | Drop]] = {}
+        self._standing: dict[str, Standing] = {}
         self._callers: dict[RequestHandler, str] = {}
         self._silent: dict[RequestHandler, asyncio.Future[None]] = {}
         self._latest = Entry(PROVIDER, "receive")
@@ -53,12 +76,14 @@ class App:
         read = await wire.read(request, source)
         if isinstance(read, wire.Unread):
             return wire.response(self._refusal(read))
-        [action] = self.provider.receive(read, self._clock.now())
+        action, *others = self.provider.receive(read, self._clock.now())
+        received = self._latest
+        self._do(others)
         self._on_change()
-        if isinstance(action, Held):
-            action = await self._wait(request, action)
+        if isinstance(action, Held | Waiting):
+            action = await self._stand(request, received, action)
         else:
-            self.gates.passed(action.call, self._latest.value["operation"], self._latest.order)
+            self.gates.passed(action.call, received.value["operation"], received.order)
         if isinstance(action, Reply):
             return wire.response(action.reply)
         return await self._drop(request, action)
@@ -66,6 +91,7 @@ class App:
     def caller_left(self, connection: RequestHandler) -> None:
         """Take note that a connection was closed from the other side."""
         if (call := self._callers.get(connection)) is not None:
+            self._standing[call].caller_gone = True
             self.gates.caller_left(call)
         self._end_silence(connection)
 
@@ -74,42 +100,43 @@ class App:
         for connection in tuple(self._silent):
             self._end_silence(connection)
 
-    async def _wait(self, request: web.BaseRequest, action: Held) -> Reply | Drop:
-        """Wait until a held call has come to its end."""
-        ending: asyncio.Future[Reply | Drop] = asyncio.get_running_loop().create_future()
+    async def _stand(
+        self, request: web.BaseRequest, received: Entry, action: Held | Waiting
+    ) -> Reply | Drop:
+        """Wait until a call which stands still has come to its end."""
         connection = request.protocol
-        self._waiting[action.call] = ending
+        standing = self._standing[action.call] = Standing(
+            received, wire.is_gone(request), asyncio.get_running_loop().create_future()
+        )
         self._callers[connection] = action.call
-        received = self._latest
         try:
-            self.gates.park(
-                HeldCall(
-                    call=action.call,
-                    seam=action.seam,
-                    until=action.until,
-                    operation=received.value["operation"],
-                    account=received.tenant,
-                    order=received.order,
-                    source=received.value["source"],
-                    caller_gone=wire.is_gone(request),
-                )
-            )
-            return await ending
+            self._do([action])
+            return await standing.ending
         finally:
-            del self._waiting[action.call]
+            del self._standing[action.call]
             self._callers.pop(connection, None)
 
     def _resume(self, held: HeldCall, reason: Reason) -> None:
-        """Let a call go on, to its next seam or to its end."""
-        for action in self.provider.resume(held.call, self._clock.now(), reason):
-            if isinstance(action, Held):
-                self.gates.park(held.again_at(action.seam, action.until))
-                continue
-            ending = self._waiting.get(action.call)
-            if ending is not None and not ending.done():
-                ending.set_result(action)
-            self.gates.passed(held.call, held.operation, held.order)
+        """Let a call go on, to its next seam or to its end, and with it who waited for it."""
+        self._do(self.provider.resume(held.call, self._clock.now(), reason))
         self._on_change()
+
+    def _do(self, actions: list[Action]) -> None:
+        """Do with calls that stand still, or stood still until now, what the machine says."""
+        for action in actions:
+            standing = self._standing[action.call]
+            operation, order = standing.received.value["operation"], standing.received.order
+            match action:
+                case Held():
+                    self.gates.park(standing.held(action))
+                case Waiting():  # it has come as far as it can: who counts arrivals counts it
+                    self.gates.passed(action.call, operation, order)
+                case Reply() | Drop():
+                    if not standing.ending.done():
+                        standing.ending.set_result(action)
+                    self.gates.passed(action.call, operation, order)
+                case _:
+                    assert_never(action)
 
     async def _drop(self, request: web.BaseRequest, drop: Drop) -> web.StreamResponse:
         match drop.how:

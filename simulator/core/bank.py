@@ -102,6 +102,20 @@ class Bank:
         self._record(change)
         return change
 
+    def as_it_is_now(self, result: Result) -> Result:
+        """Say again what was said of a charge, this time of its present state."""
+        match result:
+            case ChargeMade(charge):
+                return ChargeMade(self._charges[charge.id])
+            case ChargeDeclined(charge):
+                return ChargeDeclined(self._charges[charge.id])
+            case ChargeShown(charge):
+                return ChargeShown(self._charges[charge.id])
+            case RefundMade(refund, charge):
+                return RefundMade(refund, self._charges[charge.id])
+            case _:
+                return result
+
     def order_of(self, charge_id: str, account: str) -> str | None:
         """Return the reference of a charge, if this account has it and it carries one."""
         charge = self._charges.get(charge_id)

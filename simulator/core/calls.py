@@ -116,13 +116,14 @@ Params = ChargeParams | EventParams
 class Operation:
     """What a request asks for, on whose account, under which key.
 
-    ``fingerprint`` is a digest of all that must be equal when the key is used again.
+    When the key is used again, the ``params`` must be equal. A dialect whose requests say more
+    than its params do gives a ``fingerprint``: a digest of all that must be equal instead.
     """
 
     params: Params
     account: str
     key: str | None
-    fingerprint: str
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,14 @@ class Call:
     key: str | None
     order: str | None
     params: Params
-    fingerprint: str
+    fingerprint: str | None
     request: "HttpRequest"
     cause: int
+
+    @property
+    def asked(self) -> object:
+        """What must be equal when the key is used again."""
+        return self.params if self.fingerprint is None else self.fingerprint
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {self.operation} {self.order or '-'}>"

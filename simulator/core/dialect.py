@@ -39,9 +39,6 @@ class Dialect(Protocol):
     def answer(self, result: Result) -> HttpReply:
         """Put a result into words."""
 
-    def replay(self, reply: HttpReply) -> HttpReply:
-        """Mark a stored reply as one that was sent before, as this provider does."""
-
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a webhook secret is well-formed."""
 

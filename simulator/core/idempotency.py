@@ -2,18 +2,61 @@
 
 Rule 1: providers really differ; every difference is a field of ``KeyPolicy``, not an ``if``.
 Rule 2: a lookup changes nothing. ``claim``, ``store`` and ``release`` are the only writes.
-Rule 3: a key in flight never expires; the others do, ``retention_s`` after their claim.
+Rule 3: a key in flight never expires; the others do, ``retention_s`` after their claim, and are
+        forgotten when the next key is claimed.
 """
 
 import re
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from simulator.core.calls import Call
 from simulator.core.messages import HttpReply
 
+if TYPE_CHECKING:
+    from simulator.core.results import Result
+
 Scope = Literal["account", "account_and_operation", "everyone"]
 Stored = Literal["all", "2xx", "non_5xx", "nothing"]
+ReplayForm = Literal["as_stored", "current_state", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class InHeader:
+    """The key stands in a header; with ``quoted``, also as a structured field's string."""
+
+    name: str = "idempotency-key"
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InBody:
+    """The key stands in a field of the body; ``path`` leads to it from the outside in."""
+
+    path: tuple[str, ...] = ("idempotency_key",)
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """There are no keys: every call is a call of its own."""
+
+
+Place = InHeader | InBody | Nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with a problem, which the dialect puts into words.
+
+    The dialect knows its status too, unless this says another.
+    """
+
+    code: str
+    status: int | None = None
+    retry_after_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +65,44 @@ class KeyPolicy:
 
     ``heeded_for`` are the operations where a key counts, ``required_for`` those that are refused
     without one. ``stored`` says which outcomes are bound to the key once execution began; the
-    others set it free. ``mismatch`` is what another request under a known key meets.
+    others set it free.
+
+    ``replay`` is what a known key is answered: the first answer; the same about the charge as it
+    now is; or a ``key_conflict`` that names the charge. A success is replayed with
+    ``replay_status``, where that is set, and every replay carries ``replay_marker``.
+    ``mismatch`` is what another request under a known key meets, ``in_flight`` what the same
+    request meets while the first has no outcome. ``echo`` is the header that repeats the key in
+    every answer.
     """
 
     heeded_for: frozenset[str]
     required_for: frozenset[str] = frozenset()
+    place: Place = InHeader()
     pattern: str = r"[\x20-\x7e]+"
+    min_length: int = 1
     max_length: int = 255
     scope: Scope = "account"
     retention_s: float = 86_400.0
     stored: Stored = "all"
-    mismatch: Literal["refuse", "replay"] = "refuse"
+    replay: ReplayForm = "as_stored"
+    replay_status: int | None = None
+    replay_marker: tuple[str, str] | None = ("idempotent-replayed", "true")
+    mismatch: Refuse | Literal["replay"] = Refuse("key_mismatch")
+    in_flight: Refuse | Literal["wait"] = Refuse("key_in_flight", retry_after_s=1)
+    echo: str | None = None
+
+    def key_in(self, headers: Mapping[str, str], body: Mapping[str, Any]) -> str | None:
+        """Return the key of a request, if it carries one. What cannot be a key is the empty one."""
+        match self.place:
+            case InHeader(name, quoted):
+                value = headers.get(name)
+                return _unquoted(value) if quoted and value and value[0] == '"' else value
+            case InBody(path):
+                return _field(body, path)
+            case Nowhere():
+                return None
+            case _:
+                assert_never(self.place)
 
     def objection(self, operation: str, key: str | None) -> str | None:
         """Return ``key_missing`` or ``key_invalid`` if this key will not do, else nothing."""
@@ -40,9 +110,9 @@ class KeyPolicy:
             return None
         if key is None:
             return "key_missing" if operation in self.required_for else None
-        if len(key) > self.max_length or re.fullmatch(self.pattern, key) is None:
-            return "key_invalid"
-        return None
+        if self.min_length <= len(key) <= self.max_length and _pattern(self.pattern)(key):
+            return None
+        return "key_invalid"
 
     def stores(self, status: int) -> bool:
         """Tell whether an outcome of this HTTP status is bound to the key."""
@@ -70,6 +140,14 @@ class KeyPolicy:
             case _:
                 assert_never(self.scope)
 
+    def marked(self, reply: HttpReply) -> HttpReply:
+        """Return a reply as it is replayed: a success in its status, each with its marker."""
+        status = reply.status
+        if self.replay_status is not None and 200 <= status < 300:
+            status = self.replay_status
+        marker = () if self.replay_marker is None else (self.replay_marker,)
+        return HttpReply(status, reply.headers + marker, reply.body)
+
 
 Slot = tuple[str, str, str]
 
@@ -88,10 +166,14 @@ class InFlight:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Done: this was the answer, about this charge."""
+    """Done: this was the answer, about this charge.
+
+    ``result`` is what the answer said, kept by who replays the current state of it.
+    """
 
     reply: HttpReply
     charge: str | None
+    result: "Result | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,45 +189,99 @@ class Expired:
 Lookup = Fresh | InFlight | Replay | Mismatch | Expired
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Claim:
+    slot: Slot
     call: str
-    fingerprint: str
+    asked: object
     since_s: float
     answer: Replay | None = None
 
 
 class KeyStore:
-    """What the provider remembers of keys."""
+    """What the provider remembers of keys. One that is not ``honoured`` was never heard of."""
 
     def __init__(self, policy: KeyPolicy) -> None:
         self.policy = policy
+        self.honoured = True
         self._claims: dict[Slot, _Claim] = {}
+        self._oldest_first: deque[_Claim] = deque()
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def heeds(self, call: Call) -> bool:
+        """Tell whether this call's key means anything here."""
+        return self.honoured and call.key is not None and call.operation in self.policy.heeded_for
+
+    def objection(self, operation: str, key: str | None) -> str | None:
+        """Return what is wrong with this key, to a provider that cares for keys at all."""
+        return self.policy.objection(operation, key) if self.honoured else None
 
     def lookup(self, call: Call, now: float) -> Lookup:
         """Tell what is known of this call's key."""
         claim = self._claims.get(self.policy.slot(call))
         if claim is None:
             return Fresh()
-        if claim.answer is not None and now >= claim.since_s + self.policy.retention_s:
+        if self._is_over(claim, now):
             return Expired()
-        if claim.fingerprint != call.fingerprint and self.policy.mismatch == "refuse":
+        if self.policy.mismatch != "replay" and claim.asked != call.asked:
             return Mismatch()
         return claim.answer or InFlight(claim.call)
 
     def claim(self, call: Call, now: float) -> None:
         """Bind the key to this call, from now until it is stored or released."""
-        self._claims[self.policy.slot(call)] = _Claim(call.id, call.fingerprint, now)
+        self._forget_expired(now)
+        slot = self.policy.slot(call)
+        claim = self._claims[slot] = _Claim(slot, call.id, call.asked, now)
+        self._oldest_first.append(claim)
 
-    def store(self, call: Call, reply: HttpReply, charge: str | None) -> None:
+    def store(
+        self, call: Call, reply: HttpReply, charge: str | None, result: "Result | None" = None
+    ) -> None:
         """Bind the answer to the key, so that every replay repeats it.
 
-        It may be replaced by the call that stored it, unless another has claimed the key since.
+        It may be replaced by the call that stored it, unless the key was forgotten or claimed by
+        another since.
         """
-        claim = self._claims[self.policy.slot(call)]
-        if claim.call == call.id:
-            claim.answer = Replay(reply, charge)
+        claim = self._claims.get(self.policy.slot(call))
+        if claim is not None and claim.call == call.id:
+            kept = result if self.policy.replay == "current_state" else None
+            claim.answer = Replay(reply, charge, kept)
 
     def release(self, call: Call) -> None:
         """Forget the key, because nothing happened under it."""
         del self._claims[self.policy.slot(call)]
+
+    def _forget_expired(self, now: float) -> None:
+        """Drop what is over, the oldest first; it stops at the first that is not."""
+        oldest_first = self._oldest_first
+        while oldest_first:
+            claim = oldest_first[0]
+            known = self._claims.get(claim.slot) is claim
+            if known and not self._is_over(claim, now):
+                return
+            oldest_first.popleft()
+            if known:
+                del self._claims[claim.slot]
+
+    def _is_over(self, claim: _Claim, now: float) -> bool:
+        return claim.answer is not None and now >= claim.since_s + self.policy.retention_s
+
+
+@cache
+def _pattern(pattern: str) -> Any:
+    return re.compile(pattern).fullmatch
+
+
+def _unquoted(value: str) -> str:
+    """Return what stands between the quotes; a string that never ends is no key."""
+    quoted = re.fullmatch(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"', value)
+    return re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else ""
+
+
+def _field(body: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
+    value: Any = body
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if value is None or isinstance(value, str) else ""

@@ -1,7 +1,8 @@
 """HTTP messages and decisions as values: what the machine is fed and what it answers.
 
 Rule 1: nothing here opens a socket; a decision says what the shell must do with a call.
-Rule 2: a call is answered exactly once, by ``Reply`` or ``Drop``; until then it may be ``Held``.
+Rule 2: a call is answered exactly once, by ``Reply`` or ``Drop``; until then it may be ``Held``
+        by a fault, or be ``Waiting`` for another.
 """
 
 from collections.abc import Mapping
@@ -91,4 +92,15 @@ class Held:
     until: Until
 
 
-Action = Reply | Drop | Held
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Keep ``call`` until ``behind``, which has the same key, has come to an outcome.
+
+    Nobody resumes it: its own end comes among the actions of the call that was first.
+    """
+
+    call: str
+    behind: str
+
+
+Action = Reply | Drop | Held | Waiting

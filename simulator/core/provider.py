@@ -7,7 +7,7 @@ Rule 3: it knows *that* a call is held and released, never why; conditions live 
 
 from collections.abc import Iterable, Mapping
 from random import Random
-from typing import assert_never
+from typing import Literal, assert_never
 
 from simulator.core.bank import Bank
 from simulator.core.calls import (
@@ -28,11 +28,14 @@ from simulator.core.events import Event
 from simulator.core.idempotency import KeyStore
 from simulator.core.journal import PROVIDER, Entry, Journal, Sink
 from simulator.core.ledger import Ledger
-from simulator.core.life import Life, Works
-from simulator.core.messages import Action, Held, HttpRequest, Reply
+from simulator.core.life import Life
+from simulator.core.messages import Action, Drop, Held, HttpRequest, Reply, Waiting
 from simulator.core.news import News
 from simulator.core.pending import Pending
 from simulator.core.rules import Plan, Rule
+from simulator.core.works import Works
+
+Keys = Literal["honoured", "ignored"]
 
 
 class Provider:
@@ -40,7 +43,7 @@ class Provider:
 
     ``now`` is always seconds of virtual time. ``sink`` takes every journal entry as it happens.
     ``namespace`` goes into every id the outside sees, so that a service that lives through two
-    providers never meets one id twice.
+    providers never meets one id twice. One whose ``keys`` are ignored executes every call.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Provider:
         seed: int = 0,
         sink: Sink | None = None,
         namespace: str = "",
+        keys: Keys = "honoured",
     ) -> None:
         self.dialect = dialect
         self.seed = seed
@@ -57,12 +61,14 @@ class Provider:
         self.plan = Plan(Random(seed))
         self._bank = Bank(namespace)
         self._news = News(dialect, self.plan, self.sink, namespace)
-        keys = KeyStore(dialect.keys)
+        self._keys = KeyStore(dialect.keys)
+        self.keys = keys
         self._pending = Pending()
         self._works = Works(
-            dialect, self._bank, keys, self._news, self._pending, self.plan, self.sink
+            dialect, self._bank, self._keys, self._news, self._pending, self.plan, self.sink
         )
         self._held: dict[str, Life] = {}
+        self._waiting: dict[str, list[Life]] = {}
         self._calls = 0
 
     # What anyone may read.
@@ -92,6 +98,20 @@ class Provider:
         """The calls that are being held, by id, and where; the longest held first."""
         return {id_: (life.call, life.held) for id_, life in self._held.items() if life.held}
 
+    @property
+    def keys(self) -> Keys:
+        """Whether idempotency keys mean anything to this provider; it may be set at any time."""
+        return "honoured" if self._keys.honoured else "ignored"
+
+    @keys.setter
+    def keys(self, keys: Keys) -> None:
+        self._keys.honoured = keys == "honoured"
+
+    @property
+    def known_keys(self) -> int:
+        """How many idempotency keys are in flight or remembered."""
+        return len(self._keys)
+
     # Calls come in and are answered.
 
     def receive(self, request: HttpRequest, now: float) -> list[Action]:
@@ -109,7 +129,10 @@ class Provider:
                 assert_never(read)
 
     def resume(self, call_id: str, now: float, reason: str = "released") -> list[Action]:
-        """Let a held call go on. If it is not held, there is nothing to be done."""
+        """Let a held call go on, and say what to do with its caller.
+
+        The ends of the calls that waited for it follow. If it is not held, nothing is to be done.
+        """
         self.settle_due(now)
         life = self._held.pop(call_id, None)
         return [] if life is None else self._go_on(life, now, reason)
@@ -204,7 +227,7 @@ class Provider:
         self, call_id: str, request: HttpRequest, operation: Operation, now: float
     ) -> list[Action]:
         params, account, key = operation.params, operation.account, operation.key
-        objection = self.dialect.keys.objection(params.operation, key)
+        objection = self._keys.objection(params.operation, key)
         if objection == "key_invalid":
             key = None  # what cannot be a key is not written down as one
         order = self._order_of(params, account)
@@ -229,10 +252,23 @@ class Provider:
         return secret
 
     def _go_on(self, life: Life, now: float, reason: str | None = None) -> list[Action]:
+        """Let a call live on, and then those that have waited for it."""
         action = life.go_on(now, reason)
-        if life.held is not None:
-            self._held[life.call.id] = life
-        return [action]
+        match action:
+            case Held(call):
+                self._held[call] = life
+            case Waiting(behind=first):
+                self._waiting.setdefault(first, []).append(life)
+            case Reply() | Drop():
+                pass
+            case _:
+                assert_never(action)
+        actions: list[Action] = [action]
+        if self._waiting and not life.in_flight:
+            for waiter in self._waiting.pop(life.call.id, ()):
+                ends = self._go_on(waiter, now, "first_done")
+                actions += [end for end in ends if not isinstance(end, Waiting)]
+        return actions
 
     def _turn_away(self, call_id: str, request: HttpRequest, unread: Unreadable) -> list[Action]:
         """Answer what cannot be read. It never becomes a call, so no fault can bend it."""

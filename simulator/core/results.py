@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 class Problem:
     """The operation was refused, or failed.
 
-    ``status`` is set only by a fault that insists on one; otherwise the dialect knows it.
+    ``status`` is set only by a fault or a policy that insists on one; otherwise the dialect
+    knows it. ``resource`` is the id of what is in the way, where the answer is to name it.
     """
 
     code: str
     detail: str = ""
     status: int | None = None
     retry_after_s: int | None = None
+    resource: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

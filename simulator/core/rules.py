@@ -116,6 +116,10 @@ class Plan:
         self._index = {}
         self._seams = frozenset()
 
+    def bends(self, seam: Seam) -> bool:
+        """Tell whether any rule could strike at this seam."""
+        return seam in self._seams
+
     def matching(self, seam: Seam, operation: str, order: str | None) -> Iterator[Armed]:
         """Yield the rules for this seam, operation and order, in the order of the plan.
 

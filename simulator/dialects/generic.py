@@ -7,11 +7,12 @@ Rule 3: a field this API does not know is refused: a typo beside money must not 
 """
 
 import base64
-import hashlib
 import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import chain
 from typing import Any, ClassVar, Final, assert_never
 
 from simulator.core.calls import (
@@ -30,7 +31,7 @@ from simulator.core.calls import (
 )
 from simulator.core.charges import Charge, Refund
 from simulator.core.events import Event
-from simulator.core.idempotency import KeyPolicy
+from simulator.core.idempotency import InBody, InHeader, KeyPolicy
 from simulator.core.messages import HttpReply, HttpRequest
 from simulator.core.results import (
     ChargeDeclined,
@@ -66,45 +67,49 @@ PROBLEMS: Final[dict[str, tuple[int, str]]] = {
     "capture_exceeds_authorisation": (422, "More than was authorised cannot be captured"),
     "refund_exceeds_capture": (422, "More than was captured cannot be refunded"),
     "key_mismatch": (422, "Idempotency-Key is already used"),
+    "key_conflict": (409, "Something was made under this Idempotency-Key"),
     "rate_limited": (429, "Too many requests"),
     "internal_error": (500, "Something went wrong on our side"),
     "unavailable": (503, "The service is unavailable"),
 }
 
 
+MONEY: Final = frozenset({"charge.create", "charge.capture", "charge.cancel", "charge.refund"})
+IETF: Final = KeyPolicy(MONEY, required_for=MONEY, place=InHeader(quoted=True))
+
+
 class Generic:
-    """The dialect any charge service can adopt."""
+    """The dialect any charge service can adopt. Its ``keys`` may follow another policy."""
 
     name: ClassVar[str] = "generic"
-    keys: ClassVar[KeyPolicy] = KeyPolicy(
-        heeded_for=frozenset({"charge.create", "charge.capture", "charge.cancel", "charge.refund"}),
-        required_for=frozenset(
-            {"charge.create", "charge.capture", "charge.cancel", "charge.refund"}
-        ),
-    )
     schedule_s: ClassVar[tuple[float, ...]] = (
         0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
     )  # fmt: skip  # the example of the Standard Webhooks specification
     foreign_secret: ClassVar[str] = "whsec_" + base64.b64encode(b"nobody else has this").decode()
 
+    def __init__(self, keys: KeyPolicy = IETF) -> None:
+        self.keys = keys
+
     def read(self, request: HttpRequest) -> Operation | Unreadable:
-        """Tell what a request asks for."""
+        """Tell what a request asks for. Everything it may say is in its params."""
         shape, named = _shape(request.path)
         methods = ROUTES.get(shape, {})
         operation, _ = methods.get(request.method, ("unknown", None))
-        key = _key(request.headers)
+        key = self.keys.key_in(request.headers, {})
         account: str | None = None
         try:
             reader = _reader(methods, request.method)
-            account = _account(request.headers)
-            body, canonical = _body(request) if request.method == "POST" else ({}, b"")
+            account = _account(request.headers.get("authorization", ""))
+            body = _body(request.body) if request.method == "POST" else {}
+            if isinstance(self.keys.place, InBody):
+                key = self.keys.key_in({}, body)
+                body.pop(self.keys.place.path[0], None)
             params = reader(named, body, dict(request.query))
         except _Refused as refused:
             # A key that is none is not repeated: it may be anything at all.
             sound = self.keys.objection("charge.create", key) is None
             return Unreadable(refused.problem, operation, account, key if sound else None)
-        line = f"{request.method} {request.path}\n".encode("utf-8", "replace")
-        return Operation(params, account, key, hashlib.sha256(line + canonical).hexdigest())
+        return Operation(params, account, key)
 
     def answer(self, result: Result) -> HttpReply:  # noqa: PLR0911  # one row for each result
         """Put a result into words."""
@@ -131,11 +136,6 @@ class Generic:
                 return _problem(result, {})
             case _:
                 assert_never(result)
-
-    def replay(self, reply: HttpReply) -> HttpReply:
-        """Return the first reply with the header that says that it is a replay."""
-        marked = (*reply.headers, ("idempotent-replayed", "true"))
-        return HttpReply(reply.status, marked, reply.body)
 
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a secret is ``whsec_`` and base64 of something."""
@@ -301,38 +301,35 @@ def _reader(methods: dict[str, tuple[str, Reader]], method: str) -> Reader:
     return methods[method][1]
 
 
-def _account(headers: Mapping[str, str]) -> str:
+@lru_cache
+def _account(authorization: str) -> str:
     """Return the account a request speaks for: its token is its name."""
-    scheme, _, token = headers.get("authorization", "").partition(" ")
+    scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or _TOKEN(token) is None:
         raise _Refused("unauthorised", "send Authorization: Bearer and a token")
     return token
 
 
-def _key(headers: Mapping[str, str]) -> str | None:
-    """Return the key, sent raw as everybody does or quoted as the draft says."""
-    raw = headers.get("idempotency-key")
-    if raw is None or not raw.startswith('"'):
-        return raw
-    quoted = re.fullmatch(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"', raw)
-    # A string that never ends is no key; the empty one says so without a word of its own.
-    return re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else ""
-
-
-def _body(request: HttpRequest) -> tuple[Fields, bytes]:
-    """Return the fields of a body, and the same in the one way in which equal ones are equal."""
-    if len(request.body) > MAX_BODY_BYTES:
+def _body(content: bytes) -> Fields:
+    """Return the fields of a body; one that is not there has none."""
+    if len(content) > MAX_BODY_BYTES:
         raise _Refused("too_large", f"at most {MAX_BODY_BYTES} bytes")
-    if not request.body:
-        return {}, b""
+    if not content:
+        return {}
     try:
-        body = json.loads(request.body.decode())
-        canonical = _CANONICAL(body).encode()
-    except (ValueError, RecursionError):  # also: not UTF-8, lone surrogates, NaN, endless digits
+        body = _DECODE(content.decode())
+    except (ValueError, RecursionError):  # also: not UTF-8, NaN, endless digits
         raise _Refused("bad_request", "the body is not JSON") from None
     if not isinstance(body, dict):
         raise _Refused("bad_request", "the body is not a JSON object")
-    return body, canonical
+    return body
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODE: Final = json.JSONDecoder(parse_constant=_no_number).decode
 
 
 def _only(fields: Mapping[str, Any], *known: str) -> None:
@@ -365,15 +362,16 @@ def _metadata(body: Fields) -> dict[str, str]:
         return {}
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise _Refused("invalid_field", "metadata must map strings to strings")
+    try:
+        "".join(chain.from_iterable(metadata.items())).encode()
+    except UnicodeEncodeError:
+        raise _Refused("invalid_field", "metadata must be text, without lone surrogates") from None
     return metadata
 
 
 # Writing.
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-_CANONICAL: Final = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-).encode
 _JSON: Final = ("content-type", "application/json")
 _PROBLEM_JSON: Final = ("content-type", "application/problem+json")
 
@@ -392,6 +390,8 @@ def _problem(problem: Problem, more: Fields) -> HttpReply:
         headers.append(("www-authenticate", "Bearer"))
     if problem.code == "method_not_allowed":
         headers.append(("allow", problem.detail))
+    if problem.resource is not None:
+        more = {"resource": problem.resource} | more
     document = {
         "type": f"urn:onecharge:problem:{problem.code}",
         "title": title,

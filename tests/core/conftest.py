@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from simulator.core.deliveries import Answered, Attempt
+from simulator.core.idempotency import KeyPolicy
 from simulator.core.journal import Entry, Journal
 from simulator.core.messages import Action, Drop, Held, HttpReply, HttpRequest, Reply
 from simulator.core.provider import Provider
 from simulator.core.rules import Rule
-from simulator.dialects.generic import Generic
+from simulator.dialects.generic import IETF, Generic
 
 SECRET = "whsec_c2VjcmV0IG9mIHRoZSBzaG9w"
 
@@ -34,8 +35,9 @@ class Shop:
         key: str | None = None,
         account: str = "shop",
         query: tuple[tuple[str, str], ...] = (),
+        more: tuple[tuple[str, str], ...] = (),
     ) -> Action:
-        headers = {"authorization": f"Bearer {account}"}
+        headers = {"authorization": f"Bearer {account}", **dict(more)}
         if key is not None:
             headers["idempotency-key"] = key
         content = b"" if body is None else json.dumps(body).encode()
@@ -101,9 +103,9 @@ Build = Callable[..., Shop]
 
 @pytest.fixture
 def provider() -> Build:
-    def build(*rules: Rule, seed: int = 0, namespace: str = "") -> Shop:
+    def build(*rules: Rule, policy: KeyPolicy = IETF, **options: Any) -> Shop:
         journal = Journal()
-        machine = Provider(Generic(), seed=seed, sink=journal, namespace=namespace)
+        machine = Provider(Generic(policy), sink=journal, **options)
         machine.arm(rules)
         return Shop(machine, journal)
 

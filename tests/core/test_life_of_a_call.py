@@ -10,7 +10,7 @@ from simulator.core.faults import Break, Fault
 from simulator.core.messages import Held, HttpRequest, Until
 from simulator.core.provider import Provider
 from simulator.core.rules import Rule
-from simulator.dialects.generic import Generic
+from simulator.dialects.generic import IETF, Generic
 from simulator.faults.decline import Decline
 from simulator.faults.error_after_commit import ErrorAfterCommit
 from simulator.faults.error_before_commit import ErrorBeforeCommit
@@ -540,10 +540,7 @@ def test_a_charge_need_not_carry_a_reference(provider: "Build") -> None:
 
 
 def test_a_provider_that_forgets_releases_the_key_of_a_finished_call() -> None:
-    class Forgetful(Generic):
-        keys = replace(Generic.keys, stored="nothing")
-
-    machine = Provider(Forgetful())
+    machine = Provider(Generic(replace(IETF, stored="nothing")))
     machine.arm([Rule(ErrorAfterCommit(stored=True), "error", times=1)])
     headers = {"authorization": "Bearer shop", "idempotency-key": "k"}
     body = b'{"amount_minor":1,"currency":"EUR"}'

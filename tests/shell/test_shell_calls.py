@@ -1,12 +1,14 @@
 """Calls over real sockets: answered, broken, held, abandoned."""
 
 import asyncio
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import ClientError, ClientPayloadError, ClientSession
 
+from simulator.dialects.generic import IETF
 from simulator.server import Simulator
 from simulator.wire import BODY_LIMIT_BYTES
 
@@ -269,3 +271,50 @@ async def test_many_callers_are_answered_at_once(world: "World") -> None:
 async def _connect(world: "World") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, port = world.simulator.url().removeprefix("http://").split(":")
     return await asyncio.open_connection(host, int(port))
+
+
+async def test_a_call_that_waits_for_another_is_answered_with_it(world: "World") -> None:
+    world.simulator.provider._keys.policy = replace(IETF, in_flight="wait")
+    world.arm({"fault": "hold", "seam": "before_commit", "until": "released", "times": 1})
+
+    calls = [asyncio.create_task(world.charge("ord-1")) for _ in range(3)]
+    await world.journal.seen("park", 2, condition="first_done")
+    assert [held.call for held in world.simulator.gates.held()] == ["call-1"]
+    world.simulator.gates.release("call-1")
+
+    answers = await asyncio.gather(*calls)
+    assert [answer.status for answer in answers] == [201, 201, 201]
+    assert [answer.headers.get("Idempotent-Replayed") for answer in answers].count("true") == 2
+    assert world.charged == ["ord-1"]
+
+
+async def test_a_call_that_waits_counts_as_arrived(world: "World") -> None:
+    world.simulator.provider._keys.policy = replace(IETF, in_flight="wait")
+    world.arm({"fault": "hold", "until": "arrived", "amount": 2, "times": 1})
+
+    answers = await asyncio.gather(*(world.charge("ord-1") for _ in range(2)))
+
+    assert [answer.status for answer in answers] == [201, 201]
+    [released] = world.journal.find("release", reason="arrived")
+    assert released.order == "ord-1"
+
+
+async def test_a_call_that_waited_can_be_held_in_its_turn(world: "World") -> None:
+    world.simulator.provider._keys.policy = replace(IETF, in_flight="wait")
+    world.arm(
+        {"fault": "hold", "until": "released", "times": 1},
+        {"fault": "reset_before_commit", "times": 1},
+        {"fault": "hold", "name": "again", "until": "released", "times": 1},
+    )
+    first = asyncio.create_task(world.charge("ord-1"))
+    await world.journal.seen("park")
+    second = asyncio.create_task(world.charge("ord-1"))
+    await world.journal.seen("park", 2)
+
+    world.simulator.gates.release("call-1")
+    with pytest.raises(ClientError):
+        await first
+    assert [held.call for held in world.simulator.gates.held()] == ["call-2"]
+    world.simulator.gates.release("call-2")
+
+    assert (await second).status == 201
