@@ -6,15 +6,13 @@ did play was judged. That enough did fire is checked at the end.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, example, find, given, note, settings, target
 
 from onecharge.drawing import one_of_each, plans
-from onecharge.plans import Plan, Strike, as_scenario, as_toml
-from onecharge.scenario_file import Scenario, read_scenario_file
+from onecharge.plans import Plan, Strike, as_toml
 from onecharge.shrinking import shrunk
 from onecharge.targets import mutants
 from simulator.faults.error_before_commit import ErrorBeforeCommit
@@ -45,6 +43,11 @@ on_real_processes = settings(
     suppress_health_check=[HealthCheck.too_slow],  # half a second each is what they take
 )
 
+the_same_plans_every_time = settings(
+    on_real_processes, derandomize=True, max_examples=25, phases=[Phase.generate]
+)
+"""Whether a guard is found must not depend on luck. The first plan that breaks it ends this."""
+
 
 def also(examples: list[Plan]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Play these plans whatever else is drawn."""
@@ -69,7 +72,7 @@ def test_no_plan_makes_the_reference_break_a_claim(
     fired = tally.note(plan, verdict)
     for kind in fired:
         event("fired", payload=kind)
-    target(float(len(fired)), label="faults that fired")
+    target(sum(kind != "kill" for kind in fired), label="faults that fired")  # kills take longest
     assert verdict.verdict != "violated", [violation.says for violation in verdict.violations]
     assert set(verdict.reasons) <= {NOTHING}, verdict.repeat
 
@@ -82,38 +85,13 @@ def test_plans_find_a_broken_guard_and_shrink_to_a_few_steps(
     with set_stage(mutant) as broken:
 
         def breaks(plan: Plan) -> bool:
-            # Twice, so that no plan is kept that broke it by luck.
-            return all(broken.breaks(claim, plan) for _ in range(2))
+            return broken.breaks(claim, plan)
 
-        drawn = settings(on_real_processes, max_examples=15, phases=[Phase.generate])
-        found = find(plans(), breaks, settings=drawn)
+        found = find(plans(), breaks, settings=the_same_plans_every_time)
         smallest = shrunk(found, breaks)
+        again = breaks(smallest)
 
+    assert again, f"once only: {smallest}"
     assert smallest.orders <= 2, smallest
     assert len(smallest.kinds) <= 2, smallest
     assert smallest.presses <= 2, smallest
-
-
-@pytest.mark.parametrize("plan", one_of_each(), ids=lambda plan: "+".join(plan.kinds))
-def test_a_plan_reads_back_from_its_file_as_it_was(plan: Plan, tmp_path: Path) -> None:
-    read = written(plan, tmp_path)
-
-    assert read.file == as_scenario(plan).file
-
-
-@given(plan=plans())
-def test_every_plan_is_a_fair_scenario_file(
-    tmp_path_factory: pytest.TempPathFactory, plan: Plan
-) -> None:
-    read = written(plan, tmp_path_factory.getbasetemp())
-
-    assert read.fair
-    assert read.file == as_scenario(plan).file
-    assert read.rules({}) == as_scenario(plan).rules({})
-
-
-def written(plan: Plan, folder: Path) -> Scenario:
-    """Write a plan to a file as a user would keep it, and read that."""
-    file = folder / "plan.toml"
-    file.write_text(as_toml(plan))
-    return read_scenario_file(file)
