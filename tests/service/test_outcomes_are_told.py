@@ -88,6 +88,7 @@ def body(value: object) -> bytes:
         (Answer(500, b""), Unknown("provider_500", Then.LOOK)),
         (Answer(503, b""), Unknown("provider_503", Then.LOOK)),
         (Answer(500, b"", replayed=True), Unknown("provider_500", Then.LOOK, spent=True)),
+        (Answer(429, b"", replayed=True), Unknown("provider_429", Then.LOOK, spent=True)),
     ],
 )
 def test_an_answer_proves_this_much(answer: Answer | Lost, outcome: Outcome) -> None:
