@@ -6,7 +6,6 @@ Rule 3: a foreign charge is an absent charge: accounts never see each other's.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import assert_never
 
@@ -32,9 +31,10 @@ from simulator.core.results import (
     RefundMade,
     Result,
 )
+from simulator.core.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Change:
     """A charge took a step. ``fact`` names it, for example ``charge.captured``."""
 
@@ -44,7 +44,7 @@ class Change:
     refund: Refund | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Outcome:
     """What an execution came to. No change means that no money moved and nothing else did."""
 

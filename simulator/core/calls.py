@@ -7,15 +7,17 @@ Rule 3: a call never changes. What becomes of it is told by the journal.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final
+
+from simulator.core.values import value
 
 if TYPE_CHECKING:
     from simulator.core.messages import HttpRequest
     from simulator.core.results import Problem
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Decision:
     """What the bank says when it is asked for money, and after how much virtual time.
 
@@ -30,7 +32,7 @@ class Decision:
 APPROVED: Final = Decision()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CreateCharge:
     """Take money, or reserve it. ``decision`` is what a test token of the dialect stands for."""
 
@@ -45,7 +47,7 @@ class CreateCharge:
     decision: Decision = APPROVED
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CaptureCharge:
     """Take the money that was authorised, or a part of it."""
 
@@ -55,14 +57,14 @@ class CaptureCharge:
     amount_minor: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CancelCharge:
     operation: ClassVar[str] = "charge.cancel"
 
     charge: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RefundCharge:
     """Give back a part of the money, or all that is left of it."""
 
@@ -72,35 +74,35 @@ class RefundCharge:
     amount_minor: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ReadCharge:
     operation: ClassVar[str] = "charge.read"
 
     charge: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListCharges:
     operation: ClassVar[str] = "charge.list"
 
     reference: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ReadEvent:
     operation: ClassVar[str] = "event.read"
 
     event: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListEvents:
     operation: ClassVar[str] = "event.list"
 
     delivered: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ResendEvent:
     operation: ClassVar[str] = "event.resend"
 
@@ -112,7 +114,7 @@ EventParams = ReadEvent | ListEvents | ResendEvent
 Params = ChargeParams | EventParams
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Operation:
     """What a request asks for, on whose account, under which key.
 
@@ -126,7 +128,7 @@ class Operation:
     fingerprint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Unreadable:
     """A request that asks for nothing we know, or asks for it badly.
 
@@ -139,7 +141,7 @@ class Unreadable:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Call:
     """One request to the provider, from its arrival on.
 

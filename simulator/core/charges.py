@@ -6,9 +6,11 @@ Rule 3: this file knows nothing of HTTP, keys, faults or time.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from simulator.core.values import value
 
 
 class Status(StrEnum):
@@ -67,7 +69,7 @@ class RefundExceedsCapture(Impossible):
     code = "refund_exceeds_capture"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Refund:
     """Money that went back."""
 
@@ -76,7 +78,7 @@ class Refund:
     amount_minor: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Charge:
     """The provider's record of taking money; ``created_s`` is virtual time."""
 

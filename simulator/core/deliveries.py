@@ -11,6 +11,8 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from simulator.core.values import value
+
 if TYPE_CHECKING:
     from simulator.core.events import Event
 
@@ -61,7 +63,7 @@ class Delivery:
         return f"<Delivery {self.id} {self.event.id} {told}>"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Attempt:
     """One POST for a delivery, signed with each of its secrets.
 
@@ -91,7 +93,7 @@ class Attempt:
         return self.event.account
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Answered:
     """The endpoint answered an attempt; whether that was an acknowledgement is not said."""
 
@@ -99,7 +101,7 @@ class Answered:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NoAnswer:
     """No answer to an attempt: refused, reset, timed out. Whether it was read is unknown."""
 
@@ -109,7 +111,7 @@ class NoAnswer:
 AttemptOutcome = Answered | NoAnswer
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Turn:
     """One copy of a delivery is due: its ``tries`` earlier attempts failed."""
 

@@ -4,14 +4,15 @@ Rule 1: an event is born in the block that commits its effect, never before, nev
 Rule 2: it carries the charge as it was at that moment; a frozen charge makes that free.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from simulator.core.values import value
 
 if TYPE_CHECKING:
     from simulator.core.charges import Charge, Refund
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Event:
     """Something that became true of a charge.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from simulator.core.calls import Call
 from simulator.core.messages import HttpReply
+from simulator.core.values import value
 
 if TYPE_CHECKING:
     from simulator.core.results import Result
@@ -152,19 +153,19 @@ class KeyPolicy:
 Slot = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Fresh:
     """Never seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class InFlight:
     """Begun by this call, outcome not recorded."""
 
     call: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Replay:
     """Done: this was the answer, about this charge.
 
@@ -176,12 +177,12 @@ class Replay:
     result: "Result | None" = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Mismatch:
     """Known, but with another request."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Expired:
     """Known once; so long ago that the provider has promised to forget it."""
 

@@ -7,8 +7,10 @@ Rule 3: ``value`` holds JSON data only, and always a ``what`` that names the fac
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
+
+from simulator.core.values import value
 
 Kind = Literal[
     "invoke",
@@ -31,7 +33,7 @@ WEBHOOK: Final = "webhook"
 FAULT: Final = "fault"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Entry:
     """One fact, before it has a place and a time in the history.
 

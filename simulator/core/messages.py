@@ -6,8 +6,10 @@ Rule 2: a call is answered exactly once, by ``Reply`` or ``Drop``; until then it
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from simulator.core.values import value
 
 Seam = Literal["on_receive", "before_commit", "after_commit", "on_delivery"]
 """The four places where a call can be bent (design: faults).
@@ -27,7 +29,7 @@ Condition = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Until:
     """What a held call waits for. The core carries it and never looks inside."""
 
@@ -36,7 +38,7 @@ class Until:
     at_most_ms: int = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class HttpRequest:
     """A request as it came off the wire. Header names are lower case; ``query`` keeps order.
 
@@ -52,7 +54,7 @@ class HttpRequest:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class HttpReply:
     """An answer, ready to be written."""
 
@@ -61,7 +63,7 @@ class HttpReply:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Reply:
     """Write ``reply`` to the caller of ``call``."""
 
@@ -69,7 +71,7 @@ class Reply:
     reply: HttpReply
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Drop:
     """Never answer ``call`` properly.
 
@@ -83,7 +85,7 @@ class Drop:
     reply: HttpReply | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Held:
     """Keep ``call`` at ``seam`` until its condition comes true, then ``resume`` it."""
 
@@ -92,7 +94,7 @@ class Held:
     until: Until
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Waiting:
     """Keep ``call`` until ``behind``, which has the same key, has come to an outcome.
 

@@ -68,7 +68,7 @@ class News:
 
     def owe(self, event: Event, now: float) -> list[Delivery]:
         """Take on the duty to tell every endpoint there is now."""
-        owed = []
+        owed: list[Delivery] = []
         for endpoint in self.deliveries.endpoints_for(event.account):
             delivery = Delivery(f"dlv-{len(self.deliveries.by_id) + 1}", event, endpoint)
             self.deliveries.owe(delivery, now)

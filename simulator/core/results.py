@@ -4,15 +4,16 @@ Rule 1: a result says what is the case; statuses, headers and JSON belong to the
 Rule 2: a ``Problem`` is a result as well: one code for each thing that can be wrong.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from simulator.core.values import value
 
 if TYPE_CHECKING:
     from simulator.core.charges import Charge, Refund
     from simulator.core.events import Event
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Problem:
     """The operation was refused, or failed.
 
@@ -27,50 +28,50 @@ class Problem:
     resource: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChargeMade:
     """A charge was created: captured, authorised or pending."""
 
     charge: "Charge"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChargeDeclined:
     """The bank said no, to a new charge or to the capture of an old one."""
 
     charge: "Charge"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChargeShown:
     """A charge as it now is: read, captured or cancelled."""
 
     charge: "Charge"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChargesListed:
     charges: "tuple[Charge, ...]"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RefundMade:
     refund: "Refund"
     charge: "Charge"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EventShown:
     event: "Event"
     delivered: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EventsListed:
     events: tuple[EventShown, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EventResent:
     """The event will be delivered once more, under its old id."""
 

@@ -202,12 +202,20 @@ class _Refused(Exception):  # an answer, caught where it is turned into one
 _CURRENCY: Final = re.compile(r"[A-Z]{3}").fullmatch
 _TOKEN: Final = re.compile(r"[\w.~+/=-]{1,255}", re.ASCII).fullmatch
 
+_OF_A_CHARGE: Final = frozenset(
+    {"amount_minor", "currency", "reference", "customer", "capture", "metadata"}
+)
+_OF_AN_AMOUNT: Final = frozenset({"amount_minor"})
+_OF_A_LIST: Final = frozenset({"reference"})
+_OF_EVENTS: Final = frozenset({"delivered"})
+_NOTHING: Final[frozenset[str]] = frozenset()
+
 Fields = dict[str, Any]
 Reader = Callable[[str, Fields, dict[str, str]], Params]
 
 
 def _create(_: str, body: Fields, __: dict[str, str]) -> Params:
-    _only(body, "amount_minor", "currency", "reference", "customer", "capture", "metadata")
+    _only(body, _OF_A_CHARGE)
     currency = body.get("currency")
     if not isinstance(currency, str) or _CURRENCY(currency) is None:
         raise _Refused("invalid_field", "currency must be three capital letters")
@@ -228,32 +236,32 @@ def _create(_: str, body: Fields, __: dict[str, str]) -> Params:
 
 
 def _capture(charge: str, body: Fields, _: dict[str, str]) -> Params:
-    _only(body, "amount_minor")
+    _only(body, _OF_AN_AMOUNT)
     return CaptureCharge(charge, _amount(body))
 
 
 def _cancel(charge: str, body: Fields, _: dict[str, str]) -> Params:
-    _only(body)
+    _only(body, _NOTHING)
     return CancelCharge(charge)
 
 
 def _refund_of(charge: str, body: Fields, _: dict[str, str]) -> Params:
-    _only(body, "amount_minor")
+    _only(body, _OF_AN_AMOUNT)
     return RefundCharge(charge, _amount(body))
 
 
 def _resend(event: str, body: Fields, _: dict[str, str]) -> Params:
-    _only(body)
+    _only(body, _NOTHING)
     return ResendEvent(event)
 
 
 def _list_charges(_: str, __: Fields, query: dict[str, str]) -> Params:
-    _only(query, "reference")
+    _only(query, _OF_A_LIST)
     return ListCharges(_name(query, "reference"))
 
 
 def _list_events(_: str, __: Fields, query: dict[str, str]) -> Params:
-    _only(query, "delivered")
+    _only(query, _OF_EVENTS)
     said = query.get("delivered")
     if said not in (None, "true", "false"):
         raise _Refused("invalid_field", "delivered must be true or false")
@@ -332,10 +340,10 @@ def _no_number(name: str) -> None:
 _DECODE: Final = json.JSONDecoder(parse_constant=_no_number).decode
 
 
-def _only(fields: Mapping[str, Any], *known: str) -> None:
-    unknown = sorted(set(fields).difference(known))
-    if unknown:
-        raise _Refused("invalid_field", f"unknown field {unknown[0]}"[:200])
+def _only(fields: Mapping[str, Any], known: frozenset[str]) -> None:
+    if not fields.keys() <= known:
+        unknown = min(fields.keys() - known)
+        raise _Refused("invalid_field", f"unknown field {unknown}"[:200])
 
 
 def _amount(body: Fields) -> int | None:
