@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, Phase, event, example, find, given, note, settings, target
+from hypothesis import HealthCheck, Phase, event, example, find, given, note, settings
 
 from onecharge.drawing import one_of_each, plans
 from onecharge.plans import Plan, Strike, as_toml
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROFILE = settings.get_current_profile_name()
 
-EXAMPLES = {"dev": 10, "deep": 250}.get(PROFILE, 18)
+EXAMPLES = {"dev": 10, "deep": 250}.get(PROFILE, 16)
 """Beside the explicit ones. Each plays real processes for half a second, or three with a kill."""
 
 TIMEOUT_S = {"deep": 3600}.get(PROFILE, 120)
@@ -70,9 +70,9 @@ def test_no_plan_makes_the_reference_break_a_claim(
     note(as_toml(plan))
     verdict = reference.play(plan)
     fired = tally.note(plan, verdict)
+    # No target(): measured, it drew one fault in four plans of ten and hardly any other.
     for kind in fired:
         event("fired", payload=kind)
-    target(sum(kind != "kill" for kind in fired), label="faults that fired")  # kills take longest
     assert verdict.verdict != "violated", [violation.says for violation in verdict.violations]
     assert set(verdict.reasons) <= {NOTHING}, verdict.repeat
 
