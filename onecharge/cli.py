@@ -24,6 +24,7 @@ from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
 from onecharge.service_file import TEST_SECRET
 from onecharge.targets import Target, WrongUsage, target
+from onecharge.verdict import RunVerdict
 from onecharge.verify import Run, new_run_folder
 from simulator.server import serve as serve_provider
 
@@ -127,9 +128,7 @@ def main() -> NoReturn:
     try:
         app()
     except USERS_MISTAKES as mistake:
-        Console(stderr=True, highlight=False).print(
-            f"onecharge: {mistake}", markup=False, soft_wrap=True, style="red"
-        )
+        _complain(str(mistake))
         sys.exit(2)
     except Exception:  # noqa: BLE001 - rule 3
         traceback.print_exc()
@@ -152,11 +151,24 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
         server_url=os.environ.get("DATABASE_URL"),
     )
     verdict = run_to_end(of_it.verdict())
-    write_json(verdict, folder / "verdict.json")
-    if json_file is not None:
-        write_json(verdict, json_file)
     terminal.verdict(verdict, folder)
-    sys.exit(verdict.exit_code())
+    written = [_written(verdict, file) for file in (folder / "verdict.json", json_file) if file]
+    sys.exit(verdict.exit_code() if all(written) else verdict.exit_code() or 3)
+
+
+def _written(verdict: RunVerdict, file: Path) -> bool:
+    """Write the verdict; on a full disk say so, and have nothing that is missing called green."""
+    try:
+        write_json(verdict, file)
+    except OSError as error:
+        _complain(f"{file}: the verdict cannot be written: {error.strerror}")
+        return False
+    return True
+
+
+def _complain(says: str) -> None:
+    console = Console(stderr=True, highlight=False)
+    console.print(f"onecharge: {says}", markup=False, soft_wrap=True, style="red")
 
 
 def _check_place_of(json_file: Path) -> None:

@@ -117,6 +117,20 @@ def test_a_capability_declared_absent_makes_its_invariant_not_applicable(
     ]
 
 
+def test_a_verdict_that_cannot_be_written_is_said_and_not_green(
+    onecharge: "OneCharge", shop: "Shop"
+) -> None:
+    words = ("verify", "--service", shop(), "--scenario", "badly_signed_events")
+
+    ended = onecharge(*words, "--json", "/dev/full")
+
+    assert ended.exit_code == 3, ended.says
+    assert "✓ holds: " in ended.out
+    assert ended.err == (
+        "onecharge: /dev/full: the verdict cannot be written: No space left on device\n"
+    )
+
+
 def violations_of(verdict: dict[str, Any]) -> list[Any]:
     return [found for invariant in verdict["invariants"] for found in invariant["violations"]]
 
