@@ -191,7 +191,9 @@ Lookup = Fresh | InFlight | Replay | Mismatch | Expired
 
 
 @dataclass(slots=True, eq=False)
-class _Claim:
+class Claim:
+    """A call's right to its key, and what came of it."""
+
     slot: Slot
     call: str
     asked: object
@@ -205,8 +207,8 @@ class KeyStore:
     def __init__(self, policy: KeyPolicy) -> None:
         self.policy = policy
         self.honoured = True
-        self._claims: dict[Slot, _Claim] = {}
-        self._oldest_first: deque[_Claim] = deque()
+        self._claims: dict[Slot, Claim] = {}
+        self._oldest_first: deque[Claim] = deque()
 
     def __len__(self) -> int:
         return len(self._claims)
@@ -230,29 +232,28 @@ class KeyStore:
             return Mismatch()
         return claim.answer or InFlight(claim.call)
 
-    def claim(self, call: Call, now: float) -> None:
+    def claim(self, call: Call, now: float) -> Claim:
         """Bind the key to this call, from now until it is stored or released."""
         self._forget_expired(now)
         slot = self.policy.slot(call)
-        claim = self._claims[slot] = _Claim(slot, call.id, call.asked, now)
+        claim = self._claims[slot] = Claim(slot, call.id, call.asked, now)
         self._oldest_first.append(claim)
+        return claim
 
     def store(
-        self, call: Call, reply: HttpReply, charge: str | None, result: "Result | None" = None
+        self, claim: Claim, reply: HttpReply, charge: str | None, result: "Result | None" = None
     ) -> None:
         """Bind the answer to the key, so that every replay repeats it.
 
-        It may be replaced by the call that stored it, unless the key was forgotten or claimed by
-        another since.
+        Whoever holds the claim may replace the answer. That a claim is over by now harms nobody:
+        the key has been forgotten, or belongs to another.
         """
-        claim = self._claims.get(self.policy.slot(call))
-        if claim is not None and claim.call == call.id:
-            kept = result if self.policy.replay == "current_state" else None
-            claim.answer = Replay(reply, charge, kept)
+        kept = result if self.policy.replay == "current_state" else None
+        claim.answer = Replay(reply, charge, kept)
 
-    def release(self, call: Call) -> None:
+    def release(self, claim: Claim) -> None:
         """Forget the key, because nothing happened under it."""
-        del self._claims[self.policy.slot(call)]
+        del self._claims[claim.slot]
 
     def _forget_expired(self, now: float) -> None:
         """Drop what is over, the oldest first; it stops at the first that is not."""
@@ -266,7 +267,7 @@ class KeyStore:
             if known:
                 del self._claims[claim.slot]
 
-    def _is_over(self, claim: _Claim, now: float) -> bool:
+    def _is_over(self, claim: Claim, now: float) -> bool:
         return claim.answer is not None and now >= claim.since_s + self.policy.retention_s
 
 

@@ -6,11 +6,12 @@
                      └─ mismatch: refused
 
 Rule 1: a life is a generator: it yields where the call stands still and returns how it ends.
-Rule 2: every fault in force at a seam is asked, in the order of the plan, one at a time.
+Rule 2: every fault in force at a seam is asked, in the order of the plan, one at a time; where
+        none is, nothing is asked.
 Rule 3: the commit is one synchronous block: ledger, journal and event, or none of them.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
@@ -43,6 +44,7 @@ from simulator.core.results import ChargeShown, Problem, Result
 
 if TYPE_CHECKING:
     from simulator.core.calls import Call
+    from simulator.core.idempotency import Claim
     from simulator.core.works import Works
 
 AnyBend = TypeVar("AnyBend")
@@ -50,34 +52,33 @@ Steps = Generator[Held | Waiting, str, Reply | Drop]
 
 
 class Life:
-    """A call between its arrival and its end.
-
-    ``held`` says where it stands, if a fault holds it. ``in_flight`` says whether others with its
-    key have to wait: it has claimed the key, and there is no outcome.
-    """
+    """A call between its arrival and its end; ``held`` says where a fault holds it, if one does."""
 
     __slots__ = (
         "_charge",
-        "_heeds_key",
+        "_claim",
         "_now",
         "_replayed",
         "_steps",
         "_works",
         "call",
         "held",
-        "in_flight",
     )
 
     def __init__(self, call: "Call", works: "Works", objection: str | None) -> None:
         self.call = call
         self.held: Held | None = None
-        self.in_flight = False
         self._works = works
         self._now = 0.0
-        self._heeds_key = False  # whether this call has claimed its key and may store under it
+        self._claim: Claim | None = None  # on its key, under which it may store its answer
         self._charge: str | None = None
         self._replayed = False
         self._steps = self._live(objection)
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether others with its key have to wait: it is claimed, and there is no outcome."""
+        return self._claim is not None and self._claim.answer is None
 
     def go_on(self, now: float, reason: str | None = None) -> Reply | Drop | Held | Waiting:
         """Live until it next stands still, or to the end. At first there is no reason to give."""
@@ -92,11 +93,62 @@ class Life:
             self.held = stands
         return stands
 
-    def _live(self, objection: str | None) -> Steps:
-        """Read the call's key, as far as a fault lets us, and do what it says."""
+    def _live(self, objection: str | None) -> Steps:  # seam by seam, top to bottom
+        """Go straight down, aside only at the seams where a fault is in force."""
         call, works = self.call, self._works
-        keyed = works.keys.heeds(call)
-        bends: Iterable[ReceiveBend] = self._bends("on_receive", lambda f: f.on_receive(call))
+        plan, keyed = works.plan, works.keys.heeds(call)
+        if plan.bends("on_receive"):
+            heeded = yield from self._bent_on_receive()
+            if not isinstance(heeded, bool):
+                return heeded
+            if not heeded:
+                keyed, objection = False, None
+        if objection is not None:
+            return self._answer(works.dialect.answer(Problem(objection)))
+
+        known = (yield from self._look_up()) if keyed else None
+        if isinstance(known, Reply):
+            return known
+        if known is None:
+            params = call.params
+            decision = params.decision if isinstance(params, CreateCharge) else APPROVED
+            if plan.bends("before_commit"):
+                bent = yield from self._bent_before_commit(decision)
+                if not isinstance(bent, Decision):
+                    return bent
+                decision = bent
+            known = self._commit(decision)
+
+        if plan.bends("after_commit"):
+            return (yield from self._bent_after_commit(known))
+        return self._answer(known)
+
+    def _look_up(self) -> Generator[Waiting, str, Reply | HttpReply | None]:
+        """Return how a call with this key is refused or what is known; nothing if it is ours."""
+        keys, call = self._works.keys, self.call
+        found = keys.lookup(call, self._now)
+        while isinstance(found, InFlight) and keys.policy.in_flight == "wait":
+            yield from self._wait(found.call)
+            found = keys.lookup(call, self._now)
+        match found:
+            case Fresh() | Expired():
+                self._claim = keys.claim(call, self._now)
+                return None
+            case Replay():
+                return self._again(found)
+            case InFlight():
+                return self._refuse(keys.policy.in_flight)
+            case Mismatch():
+                return self._refuse(keys.policy.mismatch)
+            case _:
+                assert_never(found)
+
+    def _bent_on_receive(self) -> Generator[Held, str, Reply | Drop | bool]:
+        """Let the faults bend the arrival; if it goes on, tell whether its key still counts."""
+        heeded = True
+        bends: Iterator[ReceiveBend] = self._struck(
+            "on_receive", lambda fault: fault.on_receive(self.call)
+        )
         for bend in bends:
             match bend:
                 case Hold(until):
@@ -106,64 +158,18 @@ class Life:
                 case Break(how):
                     return self._drop(how)
                 case IgnoreKey():
-                    keyed, objection = False, None
+                    heeded = False
                 case _:
                     assert_never(bend)
+        return heeded
 
-        if objection is not None:
-            return self._answer(works.dialect.answer(Problem(objection)))
-        return (yield from self._look_up() if keyed else self._execute())
-
-    def _look_up(self) -> Steps:
-        """Do what is due to a call with this key."""
-        call, works = self.call, self._works
-        while True:
-            found = works.keys.lookup(call, self._now)
-            match found:
-                case Fresh() | Expired():
-                    works.keys.claim(call, self._now)
-                    self._heeds_key = self.in_flight = True
-                    return (yield from self._execute())
-                case Replay(charge=charge):
-                    self._charge, self._replayed = charge, True
-                    return (yield from self._tell(self._again(found)))
-                case InFlight(first):
-                    match works.keys.policy.in_flight:
-                        case Refuse() as refusal:
-                            return self._answer(self._refusal(refusal))
-                        case "wait":
-                            yield from self._wait(first)
-                        case _:
-                            assert_never(works.keys.policy.in_flight)
-                case Mismatch():
-                    assert isinstance(works.keys.policy.mismatch, Refuse)
-                    return self._answer(self._refusal(works.keys.policy.mismatch))
-                case _:
-                    assert_never(found)
-
-    def _again(self, known: Replay) -> HttpReply:
-        """Return what a known key is answered."""
-        works = self._works
-        policy, reply = works.keys.policy, known.reply
-        match policy.replay:
-            case "as_stored":
-                pass
-            case "current_state":
-                if known.result is not None:
-                    reply = works.dialect.answer(works.bank.as_it_is_now(known.result))
-            case "conflict":
-                if known.charge is not None:
-                    conflict = Problem("key_conflict", resource=known.charge)
-                    reply = works.dialect.answer(conflict)
-            case _:
-                assert_never(policy.replay)
-        return policy.marked(reply)
-
-    def _execute(self) -> Steps:
-        """Let it happen, unless a fault is in the way, and bind the answer to the key."""
-        call, params = self.call, self.call.params
-        decision = params.decision if isinstance(params, CreateCharge) else APPROVED
-        bends: Iterable[CommitBend] = self._bends("before_commit", lambda f: f.before_commit(call))
+    def _bent_before_commit(
+        self, decision: Decision
+    ) -> Generator[Held, str, Reply | Drop | Decision]:
+        """Let the faults bend what the bank decides, or keep it from being asked at all."""
+        bends: Iterator[CommitBend] = self._struck(
+            "before_commit", lambda fault: fault.before_commit(self.call)
+        )
         for bend in bends:
             match bend:
                 case Hold(until):
@@ -181,18 +187,12 @@ class Life:
                     decision = Decision(code or decision.decline, for_s)
                 case _:
                     assert_never(bend)
+        return decision
 
-        result = self._commit(decision)
-        reply = self._works.dialect.answer(result)
-        stores = self._works.keys.policy.stores(reply.status)
-        self._settle_key(reply if stores else None, result)
-        return (yield from self._tell(reply))
-
-    def _tell(self, reply: HttpReply) -> Steps:
-        """Answer, if a fault lets us, with what it leaves of the reply."""
-        call = self.call
-        bends: Iterable[AnswerBend] = self._bends(
-            "after_commit", lambda f: f.after_commit(call, reply)
+    def _bent_after_commit(self, reply: HttpReply) -> Generator[Held, str, Reply | Drop]:
+        """Let the faults bend the answer: what it says, when it is said, whether it arrives."""
+        bends: Iterator[AnswerBend] = self._struck(
+            "after_commit", lambda fault: fault.after_commit(self.call, reply)
         )
         for bend in bends:
             match bend:
@@ -211,8 +211,37 @@ class Life:
                     assert_never(bend)
         return self._answer(reply)
 
-    def _commit(self, decision: Decision) -> Result:
-        """Let it happen, all at once: money, journal and event."""
+    def _again(self, known: Replay) -> HttpReply:
+        """Return what a known key is answered."""
+        works = self._works
+        policy, reply = works.keys.policy, known.reply
+        self._charge, self._replayed = known.charge, True
+        match policy.replay:
+            case "as_stored":
+                pass
+            case "current_state":
+                if known.result is not None:
+                    reply = works.dialect.answer(works.bank.as_it_is_now(known.result))
+            case "conflict":
+                if known.charge is not None:
+                    conflict = Problem("key_conflict", resource=known.charge)
+                    reply = works.dialect.answer(conflict)
+            case _:
+                assert_never(policy.replay)
+        return policy.marked(reply)
+
+    def _commit(self, decision: Decision) -> HttpReply:
+        """Let it happen, all at once, and bind the answer to the key."""
+        works = self._works
+        result = self._execute(decision)
+        reply = works.dialect.answer(result)
+        if self._claim is not None:
+            stores = works.keys.policy.stores(reply.status)
+            self._settle_key(reply if stores else None, result)
+        return reply
+
+    def _execute(self, decision: Decision) -> Result:
+        """Let money, journal and event take one step together, or none."""
         call, works = self.call, self._works
         match call.params:
             case ReadEvent() | ListEvents() | ResendEvent() as params:
@@ -223,28 +252,25 @@ class Life:
             self._charge = outcome.result.charge.id
         if outcome.change is not None:
             self._charge = outcome.change.charge.id
-            works.write_down(outcome.change, call, self._now, key_honoured=self._heeds_key)
+            honoured = self._claim is not None
+            works.write_down(outcome.change, call, self._now, key_honoured=honoured)
             if isinstance(params, CreateCharge) and decision.after_s is not None:
                 undecided = Undecided(
-                    self._charge, call, params.capture, decision.decline, self._heeds_key
+                    self._charge, call, params.capture, decision.decline, honoured
                 )
                 works.pending.add(self._now + decision.after_s, undecided)
         return outcome.result
 
     def _settle_key(self, stored: HttpReply | None, result: Result | None = None) -> None:
         """Bind an answer to the key that this call has claimed, or set the key free."""
-        if not self._heeds_key:
+        keys, claim = self._works.keys, self._claim
+        if claim is None:
             return
-        self.in_flight = False
         if stored is not None:
-            self._works.keys.store(self.call, stored, self._charge, result)
+            keys.store(claim, stored, self._charge, result)
         else:
-            self._works.keys.release(self.call)
-            self._heeds_key = False
-
-    def _bends(self, seam: Seam, ask: Callable[[Fault], AnyBend | None]) -> Iterable[AnyBend]:
-        """Ask every fault in force at this seam, if there is any."""
-        return self._struck(seam, ask) if self._works.plan.bends(seam) else ()
+            keys.release(claim)
+            self._claim = None
 
     def _struck(self, seam: Seam, ask: Callable[[Fault], AnyBend | None]) -> Iterator[AnyBend]:
         """Yield the bends of the faults that strike, and write down that they did."""
@@ -268,9 +294,10 @@ class Life:
         problem = Problem(bend.code, "", bend.status, bend.retry_after_s)
         return self._works.dialect.answer(problem)
 
-    def _refusal(self, refusal: Refuse) -> HttpReply:
+    def _refuse(self, refusal: object) -> Reply:
+        assert isinstance(refusal, Refuse)  # whoever replays or waits instead is not here
         problem = Problem(refusal.code, "", refusal.status, refusal.retry_after_s)
-        return self._works.dialect.answer(problem)
+        return self._answer(self._works.dialect.answer(problem))
 
     def _hold(self, seam: Seam, until: Until) -> Generator[Held, str, None]:
         call = self.call

@@ -364,10 +364,13 @@ def _name(fields: Mapping[str, Any], field: str) -> str | None:
     return name
 
 
+_NO_METADATA: Final[dict[str, str]] = {}  # one for all charges that have none
+
+
 def _metadata(body: Fields) -> dict[str, str]:
     metadata = body.get("metadata")
     if metadata is None:
-        return {}
+        return _NO_METADATA
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise _Refused("invalid_field", "metadata must map strings to strings")
     try:
@@ -380,12 +383,12 @@ def _metadata(body: Fields) -> dict[str, str]:
 # Writing.
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-_JSON: Final = ("content-type", "application/json")
+_JSON: Final = (("content-type", "application/json"),)
 _PROBLEM_JSON: Final = ("content-type", "application/problem+json")
 
 
 def _json(status: int, value: Fields) -> HttpReply:
-    return HttpReply(status, (_JSON,), _ENCODE(value).encode())
+    return HttpReply(status, _JSON, _ENCODE(value).encode())
 
 
 def _problem(problem: Problem, more: Fields) -> HttpReply:

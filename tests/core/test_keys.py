@@ -48,8 +48,7 @@ def test_a_claimed_key_is_in_flight_for_as_long_as_it_takes() -> None:
 
 def test_a_stored_key_replays_until_its_retention_is_over() -> None:
     store = KeyStore(POLICY)
-    store.claim(call(), 10)
-    store.store(call(), REPLY, "ch_1")
+    store.store(store.claim(call(), 10), REPLY, "ch_1")
 
     assert store.lookup(call("call-2"), 109.9) == Replay(REPLY, "ch_1")
     assert store.lookup(call("call-2"), 110) == Expired()
@@ -57,8 +56,7 @@ def test_a_stored_key_replays_until_its_retention_is_over() -> None:
 
 def test_an_expired_key_has_a_second_life() -> None:
     store = KeyStore(POLICY)
-    store.claim(call(), 0)
-    store.store(call(), REPLY, "ch_1")
+    store.store(store.claim(call(), 0), REPLY, "ch_1")
 
     store.claim(call("call-2", fingerprint="other"), 100)
 
@@ -68,37 +66,36 @@ def test_an_expired_key_has_a_second_life() -> None:
 @pytest.mark.parametrize("stored", [False, True])
 def test_another_request_under_a_known_key_is_a_mismatch(stored: bool) -> None:  # noqa: FBT001
     store = KeyStore(POLICY)
-    store.claim(call(), 0)
+    claim = store.claim(call(), 0)
     if stored:
-        store.store(call(), REPLY, "ch_1")
+        store.store(claim, REPLY, "ch_1")
 
     assert store.lookup(call("call-2", fingerprint="other"), 0) == Mismatch()
 
 
 def test_a_policy_may_replay_whatever_is_asked() -> None:
     store = KeyStore(KeyPolicy(heeded_for=CREATE, mismatch="replay"))
-    store.claim(call(), 0)
-    store.store(call(), REPLY, "ch_1")
+    store.store(store.claim(call(), 0), REPLY, "ch_1")
 
     assert store.lookup(call("call-2", fingerprint="other"), 0) == Replay(REPLY, "ch_1")
 
 
 def test_a_released_key_is_as_if_never_seen() -> None:
     store = KeyStore(POLICY)
-    store.claim(call(), 0)
+    claim = store.claim(call(), 0)
 
-    store.release(call())
+    store.release(claim)
 
     assert store.lookup(call("call-2"), 0) == Fresh()
 
 
 def test_a_call_that_was_overtaken_after_the_expiry_cannot_store_any_more() -> None:
     store = KeyStore(POLICY)
-    store.claim(call("call-1"), 0)
-    store.store(call("call-1"), REPLY, "ch_1")
+    first = store.claim(call("call-1"), 0)
+    store.store(first, REPLY, "ch_1")
     store.claim(call("call-2"), 100)
 
-    store.store(call("call-1"), REPLY, "ch_1")
+    store.store(first, REPLY, "ch_1")
 
     assert store.lookup(call("call-3"), 100) == InFlight("call-2")
 
