@@ -124,11 +124,14 @@ class Gates:
         return count
 
     def moved(self) -> None:
-        """Note that something happened, so that it is not quiet."""
-        self._moved_at_s = asyncio.get_running_loop().time()
+        """Note that something happened, so that it is not quiet to who is held."""
+        if self._held:
+            self._moved_at_s = asyncio.get_running_loop().time()
 
     def passed(self, call: str, operation: str, order: str | None) -> None:
         """Note a call which is past every seam."""
+        if not self._held:
+            return
         for held in self.held():
             if held.wants_the_same_as(operation, order):
                 held.arrivals.add(call)

@@ -4,6 +4,7 @@ Rule 1: an index is a place in the list; nothing is taken out of it.
 Rule 2: a line has the keys of the history file, so that one reader reads both.
 """
 
+from array import array
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
@@ -16,10 +17,12 @@ class TimedJournal:
 
     def __init__(self, *, now_ns: Callable[[], int] = monotonic_ns) -> None:
         self._now_ns = now_ns
-        self._entries: list[tuple[int, Entry]] = []
+        self._entries: list[Entry] = []
+        self._times_ns = array("q")
 
     def __call__(self, entry: Entry) -> int:
-        self._entries.append((self._now_ns(), entry))
+        self._times_ns.append(self._now_ns())
+        self._entries.append(entry)
         return len(self._entries) - 1
 
     def __len__(self) -> int:
@@ -29,7 +32,9 @@ class TimedJournal:
         """Return everything from an index on, as JSON objects."""
         return [
             _line(first + offset, time_ns, entry)
-            for offset, (time_ns, entry) in enumerate(self._entries[first:])
+            for offset, (time_ns, entry) in enumerate(
+                zip(self._times_ns[first:], self._entries[first:], strict=True)
+            )
         ]
 
 

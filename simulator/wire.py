@@ -91,7 +91,10 @@ async def cut(request: web.BaseRequest, reply: HttpReply) -> web.StreamResponse:
 
 def _plain_headers(request: web.BaseRequest) -> dict[str, str]:
     """Return lower-case names; a repeated header is one list, as RFC 9110 has it."""
-    headers: dict[str, str] = {}
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    if len(headers) == len(request.headers) and "".join(headers.values()).isascii():
+        return headers  # as nearly always
+    headers = {}
     for name, value in request.headers.items():
         plain = name.lower()
         text = value if value.isascii() else _readable(value)

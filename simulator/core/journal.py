@@ -6,6 +6,7 @@ Rule 2: the sink is called inside the block that changes the state, so no reader
 Rule 3: ``value`` holds JSON data only, and always a ``what`` that names the fact.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
@@ -64,3 +65,16 @@ class Journal:
     def __call__(self, entry: Entry) -> int:
         self.entries.append(entry)
         return len(self.entries) - 1
+
+
+class Tally:
+    """A sink for soaks: it counts what happened, by ``what``, and keeps nothing else of it."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._taken = 0
+
+    def __call__(self, entry: Entry) -> int:
+        self.counts[entry.value["what"]] += 1
+        self._taken += 1
+        return self._taken - 1

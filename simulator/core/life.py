@@ -97,7 +97,7 @@ class Life:
         """Go straight down, aside only at the seams where a fault is in force."""
         call, works = self.call, self._works
         plan, keyed = works.plan, works.keys.heeds(call)
-        if plan.bends("on_receive"):
+        if "on_receive" in plan.seams:
             heeded = yield from self._bent_on_receive()
             if not isinstance(heeded, bool):
                 return heeded
@@ -112,14 +112,14 @@ class Life:
         if known is None:
             params = call.params
             decision = params.decision if isinstance(params, CreateCharge) else APPROVED
-            if plan.bends("before_commit"):
+            if "before_commit" in plan.seams:
                 bent = yield from self._bent_before_commit(decision)
                 if not isinstance(bent, Decision):
                     return bent
                 decision = bent
             known = self._commit(decision)
 
-        if plan.bends("after_commit"):
+        if "after_commit" in plan.seams:
             return (yield from self._bent_after_commit(known))
         return self._answer(known)
 

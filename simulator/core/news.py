@@ -63,7 +63,8 @@ class News:
         )
         event = Event(event_id, change.fact, charge, change.refund, now, cause)
         self._events[event_id] = event
-        self.owe(event, now)
+        if self.deliveries.endpoints:
+            self.owe(event, now)
         return event
 
     def owe(self, event: Event, now: float) -> list[Delivery]:

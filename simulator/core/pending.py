@@ -29,6 +29,7 @@ class Pending:
     """Everything the bank still thinks about, by when it will have decided."""
 
     def __init__(self) -> None:
+        self.next_s = float("inf")  # when the next decision falls, in seconds of virtual time
         self._due: list[tuple[float, int, Undecided]] = []
         self._pushed = 0
 
@@ -36,18 +37,16 @@ class Pending:
         return len(self._due)
 
     def add(self, due_s: float, undecided: Undecided) -> None:
+        """Let a charge be decided at ``due_s``."""
         self._pushed += 1
         heappush(self._due, (due_s, self._pushed, undecided))
+        self._look_ahead()
 
-    def next_due(self, now: float) -> Undecided | None:
-        """Take the next charge that is to be decided by now, if any."""
-        if self._due and self._due[0][0] <= now:
-            return heappop(self._due)[2]
-        return None
-
-    def next_wakeup(self) -> float | None:
-        """Return when the next decision falls, in seconds of virtual time."""
-        return self._due[0][0] if self._due else None
+    def take(self) -> Undecided:
+        """Take the charge that is to be decided next."""
+        undecided = heappop(self._due)[2]
+        self._look_ahead()
+        return undecided
 
     def hasten(self, now: float) -> None:
         """Let everything be decided now, in the order in which it would have been."""
@@ -55,3 +54,7 @@ class Pending:
             (min(due_s, now), place, undecided)
             for place, (due_s, _, undecided) in enumerate(sorted(self._due, key=itemgetter(0, 1)))
         ]
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        self.next_s = self._due[0][0] if self._due else float("inf")

@@ -116,7 +116,8 @@ class Provider:
 
     def receive(self, request: HttpRequest, now: float) -> list[Action]:
         """Take a request in, and say what to do with its caller."""
-        self.settle_due(now)
+        if self._pending.next_s <= now:
+            self.settle_due(now)
         self._calls += 1
         call_id = f"call-{self._calls}"
         read = self.dialect.read(request)
@@ -197,9 +198,9 @@ class Provider:
 
     def next_wakeup(self) -> float | None:
         """Return when ``attempts_due`` will next have something to do, in virtual seconds."""
-        decision_s, attempt_s = self._pending.next_wakeup(), self.deliveries.next_wakeup()
-        if decision_s is None or attempt_s is None:
-            return attempt_s if decision_s is None else decision_s
+        decision_s, attempt_s = self._pending.next_s, self._news.deliveries.next_wakeup()
+        if attempt_s is None:
+            return decision_s if self._pending else None
         return min(decision_s, attempt_s)
 
     @property
@@ -212,7 +213,8 @@ class Provider:
 
         ``receive``, ``resume`` and ``attempts_due`` do it first, so nobody has to call it.
         """
-        while (undecided := self._pending.next_due(now)) is not None:
+        while self._pending.next_s <= now:
+            undecided = self._pending.take()
             change = self._bank.settle(
                 undecided.charge, capture=undecided.capture, decline=undecided.decline
             )
@@ -311,8 +313,8 @@ def _receipt(
         "what": "call",
         "call": call_id,
         "operation": operation,
-        "method": _legible(request.method),
-        "path": _legible(request.path),
+        "method": request.method if request.method.isascii() else _legible(request.method),
+        "path": request.path if request.path.isascii() else _legible(request.path),
         "source": request.source,
     }
     return Entry(PROVIDER, "receive", value, order, *whose)
@@ -320,4 +322,4 @@ def _receipt(
 
 def _legible(text: str) -> str:
     """Return text that can be written as UTF-8, whatever came off the wire."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    return text.encode("utf-8", "backslashreplace").decode()

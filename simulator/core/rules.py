@@ -73,7 +73,7 @@ class Plan:
         self._since_s = 0.0
         self._armed: dict[str, Armed] = {}
         self._index: dict[tuple[Seam, str, str | None], list[Armed]] = {}
-        self._seams: frozenset[Seam] = frozenset()
+        self.seams: frozenset[Seam] = frozenset()  # where any rule could strike
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -109,23 +109,19 @@ class Plan:
                 if each.rule.fault.bends(seam):
                     address = (seam, each.rule.operation, each.rule.order)
                     self._index.setdefault(address, []).append(each)
-        self._seams = frozenset(seam for seam, _, _ in self._index)
+        self.seams = frozenset(seam for seam, _, _ in self._index)
 
     def stop(self) -> None:
         """Let no rule fire any more. What has fired stays known."""
         self._index = {}
-        self._seams = frozenset()
-
-    def bends(self, seam: Seam) -> bool:
-        """Tell whether any rule could strike at this seam."""
-        return seam in self._seams
+        self.seams = frozenset()
 
     def matching(self, seam: Seam, operation: str, order: str | None) -> Iterator[Armed]:
         """Yield the rules for this seam, operation and order, in the order of the plan.
 
         ``operation`` is that of a call, or ``delivery.`` and the type of the event.
         """
-        if seam not in self._seams:
+        if seam not in self.seams:
             return
         index = self._index
         operations = (operation, DELIVERY, ANY) if seam == "on_delivery" else (operation, ANY)

@@ -1,0 +1,38 @@
+"""What every benchmark ends with: a table to read, and the same figures as JSON for CI."""
+
+import argparse
+import json
+from pathlib import Path
+
+
+class Figures:
+    """Measured values by name, each with its unit and, where there is one, its target."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._rows: list[tuple[str, float, str, str]] = []
+
+    def add(self, name: str, value: float, unit: str = "", target: str = "") -> None:
+        """Take in one figure."""
+        self._rows.append((name, value, unit, target))
+
+    def show(self) -> None:
+        """Print all of it."""
+        width = max(len(name) for name, *_ in self._rows)
+        print(f"\n{self._title}")
+        for name, value, unit, target in self._rows:
+            shown = f"{value:12,.0f}" if abs(value) >= 1_000 else f"{value:12.3f}"
+            print(f"  {name:<{width}} {shown} {unit:<10} {target}".rstrip())
+
+    def write(self, path: Path) -> None:
+        """Write ``{"figures": {name: value}}``."""
+        figures = {name: value for name, value, _, _ in self._rows}
+        path.write_text(json.dumps({"figures": figures}, indent=2) + "\n")
+
+
+def arguments(about: str) -> argparse.ArgumentParser:
+    """Return a parser with what every benchmark understands."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work, to try it out")
+    return parser
