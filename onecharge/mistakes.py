@@ -7,7 +7,7 @@ from onecharge.targets import WrongUsage
 from onecharge.toml_file import FileError
 from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
-from onecharge.world.supervisor import SpawnError
+from onecharge.world.supervisor import SupervisorError
 
 USERS_MISTAKES: Final = (
     FileError,
@@ -15,5 +15,5 @@ USERS_MISTAKES: Final = (
     ControlFailed,
     NotReady,
     PostgresError,
-    SpawnError,
+    SupervisorError,
 )

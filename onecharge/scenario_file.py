@@ -94,6 +94,16 @@ class Scenario:
         """Whether the provider keeps its documented promises throughout."""
         return all(rule.fault.fair for rule in self.rules({}))
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The capabilities of a service without which the plan cannot happen."""
+        needs = set()
+        if self.file.kills:
+            needs.add("restartable")
+        if any(rule.fault.needs_listener for rule in self.rules({})):
+            needs.add("webhooks")
+        return frozenset(needs)
+
     def rules(self, references: Mapping[int, str]) -> list[Rule]:
         """Return what goes wrong, with the orders' own references for their serials."""
         return rules_from([_referring(table, references) for table in self.file.faults])

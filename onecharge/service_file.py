@@ -5,6 +5,7 @@ Rule 2: a capability is present unless the file declares it absent.
 Rule 3: every request is a template; a placeholder that nothing fills is an error at once.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -185,6 +186,10 @@ class Capabilities(Section):
     tenants: bool = True
     upstream_keys: bool = True
     reconciles: bool = True
+
+    def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
+        """Return which of these capabilities the service declares absent."""
+        return tuple(sorted(need for need in needs if not getattr(self, need)))
 
 
 class ServiceFile(Section):

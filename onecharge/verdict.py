@@ -62,6 +62,7 @@ class ScenarioVerdict:
     reasons: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     not_reached: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
     buckets: Mapping[Bucket, int] = field(default_factory=dict)
     ties: Mapping[TieRule, int] = field(default_factory=dict)
 
@@ -77,6 +78,11 @@ class ScenarioVerdict:
 
     def _found(self) -> list[Violation]:
         return [v for invariant in self.invariants for v in invariant.judgement.violations]
+
+
+def not_applicable(name: str, lacking: tuple[str, ...]) -> ScenarioVerdict:
+    """Return the verdict on a scenario that the service declares it has no use for."""
+    return ScenarioVerdict(name=name, verdict="not_applicable", repeat="", lacking=lacking)
 
 
 def judge_scenario(
@@ -175,21 +181,29 @@ class RunVerdict:
                 for rule in scenario.not_reached
             ],
             "not_applicable": [
-                {"invariant": name, "lacking": list(lacking)}
-                for name, lacking in self.not_applicable
+                {kind: name, "lacking": list(lacking)}
+                for kind, name, lacking in self.not_applicable
             ],
         }
 
     @property
-    def not_applicable(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The invariants that do not apply, and the capabilities whose absence says so."""
+    def not_applicable(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """What does not apply, and the capabilities whose absence says so.
+
+        Each is ``("scenario" | "invariant", name, lacking)``.
+        """
+        scenarios = [
+            ("scenario", scenario.name, scenario.lacking)
+            for scenario in self.scenarios
+            if scenario.lacking
+        ]
         found = {
             one.name: one.lacking
             for scenario in self.scenarios
             for one in scenario.invariants
             if one.verdict == "not_applicable"
         }
-        return list(found.items())
+        return [*scenarios, *(("invariant", name, lacking) for name, lacking in found.items())]
 
     def _names(self) -> list[str]:
         names = (one.name for scenario in self.scenarios for one in scenario.invariants)

@@ -21,8 +21,16 @@ from onecharge.phases import Play
 from onecharge.scenario_file import Scenario
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
-from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario
+from onecharge.verdict import (
+    RunVerdict,
+    ScenarioVerdict,
+    combine,
+    judge_scenario,
+    not_applicable,
+)
+from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
+from onecharge.world.supervisor import SupervisorError
 from onecharge.world.world import World, standing
 
 RUNS = Path(".onecharge") / "runs"
@@ -63,12 +71,14 @@ class Run:
         self._began_s = time.monotonic()
         self._verdicts: list[ScenarioVerdict] = []
         self._interrupted: str | None = None
+        self._faults_began = False
 
     async def verdict(self) -> RunVerdict:
         """Play everything and return the verdict; Ctrl-C ends the playing, not the judging.
 
         Before the first fault, what cannot work raises ``NotReady``, ``ControlFailed``,
-        ``PostgresError`` or ``SpawnError``, each with one clear sentence.
+        ``PostgresError`` or ``SupervisorError``, each with one clear sentence. Afterwards
+        nothing raises: whatever ends the playing makes the rest unknown.
         """
         self._write_manifest()
         playing = asyncio.ensure_future(self._play())
@@ -95,8 +105,17 @@ class Run:
     async def _play(self) -> None:
         try:
             await self._play_in_a_world()
-        except (ControlFailed, NotReady) as reason:
-            raise type(reason)(f"{self._target.path}: {reason}") from None
+        except (ControlFailed, NotReady, PostgresError, SupervisorError) as reason:
+            if not self._faults_began:
+                raise self._told_of_its_file(reason) from None
+            # From here on nobody is misconfigured: what was seen is judged, the rest is unknown.
+            self._interrupted = f"ended early: {reason}"
+
+    def _told_of_its_file(self, reason: Exception) -> Exception:
+        """Put the service file's name before what it, and not this machine, is to blame for."""
+        if isinstance(reason, ControlFailed | NotReady):
+            return type(reason)(f"{self._target.path}: {reason}")
+        return reason
 
     async def _play_in_a_world(self) -> None:
         async with standing(
@@ -108,9 +127,13 @@ class Run:
             tell=self._listener.step,
         ) as world:
             passed = await clean_control(world, self._seed)
+            self._faults_began = True
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
             for scenario in self._scenarios:
+                if lacking := self._target.service_file.capabilities.lacking(scenario.needs):
+                    self._verdicts.append(not_applicable(scenario.name, lacking))
+                    continue
                 with self._listener.playing(scenario.name):
                     await self._play_one(world, scenario, bound_s)
                 self._listener.scenario(self._verdicts[-1])
@@ -120,8 +143,9 @@ class Run:
         trouble: str | None = None
         try:
             await Play(world, scenario, self._seed, bound_s).through()
-        except NotReady as reason:
+        except (NotReady, SupervisorError) as reason:
             trouble = str(reason)
+            raise
         except asyncio.CancelledError:
             trouble = self._interrupted
             raise

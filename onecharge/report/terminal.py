@@ -118,7 +118,7 @@ class Terminal:
         self._notes("exposure", [f"{s.name}: {v.says}" for s in run.scenarios for v in s.exposure])
         self._notes(
             "not applicable",
-            [f"{name} (without {', '.join(lacking)})" for name, lacking in run.not_applicable],
+            [f"{name} (without {', '.join(lacking)})" for _, name, lacking in run.not_applicable],
         )
         if report is not None:
             self._print(("report: ", "bold"), (str(report), ""))
@@ -196,12 +196,14 @@ def _in_words(run: RunVerdict) -> str:
         case "unknown":
             if run.interrupted:
                 return f"{run.interrupted} after {len(run.scenarios)} scenario(s)"
+            if all(scenario.lacking for scenario in run.scenarios):
+                return "no scenario applies to this service"
             unsure = sum(scenario.verdict == "unknown" for scenario in run.scenarios)
             return f"{unsure} of {len(run.scenarios)} scenarios could not be judged"
 
 
 def _totals(run: RunVerdict) -> str:
-    fair = [scenario for scenario in run.scenarios if scenario.fair]
+    fair = [scenario for scenario in run.scenarios if scenario.fair and not scenario.lacking]
     orders, charges = sum(s.orders for s in fair), sum(s.charges for s in fair)
     return f"{orders} orders in {len(fair)} fair scenarios, {charges} real charges, none twice"
 

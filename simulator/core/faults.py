@@ -112,10 +112,13 @@ class Fault:
 
     name: ClassVar[str] = "fault"
     fair: ClassVar[bool] = True
+    needs_listener: ClassVar[bool] = False
+    """Whether it comes to nothing unless somebody listens for events."""
 
     def __init_subclass__(cls) -> None:
         """Name the fault as its file is named: ``LoseReply`` is ``lose_reply``."""
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.needs_listener |= cls.bends("on_delivery")
 
     @classmethod
     def bends(cls, seam: Seam) -> bool:

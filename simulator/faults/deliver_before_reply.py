@@ -1,6 +1,7 @@
 """The news arrives before the answer."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from simulator.core.calls import Call
 from simulator.core.faults import Fault, Hold
@@ -10,6 +11,8 @@ from simulator.core.messages import HttpReply, Until
 @dataclass(frozen=True, slots=True)
 class DeliverBeforeReply(Fault):
     """The answer to the call waits until an endpoint has answered the event it caused."""
+
+    needs_listener: ClassVar[bool] = True
 
     at_most_ms: int = 10_000
 

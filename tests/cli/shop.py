@@ -1,19 +1,21 @@
 """A charge service of somebody else's: one process, one dictionary, right as far as it goes.
 
 MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
-``never_calls`` the provider, ``listens_elsewhere``.
+``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
 """
 
 import asyncio
 import os
 import uuid
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 from standardwebhooks import Webhook, WebhookVerificationError
 
+STARTED = Path("started")
 MISTAKE = os.environ.get("MISTAKE", "")
 CHARGES = os.environ.get("PROVIDER_URL", "") + "/v1/charges"
 PATIENCE = aiohttp.ClientTimeout(total=1)
@@ -72,5 +74,7 @@ shop = Shop()
 app = web.Application()
 app.add_routes([web.post("/pay", shop.pay), web.post("/news", shop.hear)])
 app.add_routes([web.get("/sales/{order}", shop.tell)])
+if MISTAKE == "starts_once":
+    STARTED.touch(exist_ok=False)
 port = 0 if MISTAKE == "listens_elsewhere" else int(os.environ["PORT"])
 web.run_app(app, host="127.0.0.1", port=port, print=None)

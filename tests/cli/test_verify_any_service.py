@@ -137,3 +137,53 @@ def violations_of(verdict: dict[str, Any]) -> list[Any]:
 
 def test_the_scenarios_used_here_are_in_the_library() -> None:
     assert {"lost_replies", "parallel_same_key", "duplicate_events_at_once"} <= library().keys()
+
+
+def test_a_service_that_does_not_come_back_is_unknown_and_what_was_seen_is_judged(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    scenarios = ("lost_replies", "killed_between_commit_and_record", "parallel_same_key")
+    named = [word for name in scenarios for word in ("--scenario", name)]
+
+    ended = onecharge("verify", "--service", shop("starts_once"), *named, "--json", "verdict.json")
+
+    assert ended.exit_code == 3, ended.says
+    assert "service-1 ended with code 1 before it was ready" in ended.out
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert [(one["name"], one["verdict"]) for one in verdict["scenarios"]] == [
+        ("lost_replies", "holds"),
+        ("killed_between_commit_and_record", "unknown"),
+    ]
+
+
+def test_a_scenario_that_needs_what_a_service_has_not_does_not_apply(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    service = tmp_path / shop()
+    text = service.read_text().replace("refunds = false", "refunds = false\nwebhooks = false")
+    service.write_text(text.replace('[webhook]\npath = "/news"\n', ""))
+
+    ended = onecharge(
+        *("verify", "--service", service, "--json", "verdict.json"),
+        *("--scenario", "duplicate_events_at_once", "--scenario", "lost_replies"),
+    )
+
+    assert ended.exit_code == 0, ended.says
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert {"scenario": "duplicate_events_at_once", "lacking": ["webhooks"]} in verdict[
+        "not_applicable"
+    ]
+
+
+def test_a_service_to_which_nothing_applies_is_not_green(
+    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+) -> None:
+    service = tmp_path / shop()
+    service.write_text(service.read_text() + "restartable = false\n")
+
+    ended = onecharge(
+        *("verify", "--service", service, "--scenario", "killed_between_commit_and_record")
+    )
+
+    assert ended.exit_code == 3, ended.says
+    assert "no scenario applies to this service" in ended.out

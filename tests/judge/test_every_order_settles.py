@@ -91,10 +91,9 @@ def test_what_nobody_waited_for_since_money_was_wrong_already_is_unknown(tale: "
     judgement = judge(tale.case())
 
     assert judgement.verdict == "unknown"
-    assert judgement.reasons == (
-        "not settled 5 s after faults stopped, and not waited for any longer, "
-        "since money was wrong already: ord-1 waits",
-    )
+    [reason] = judgement.reasons
+    assert reason.startswith("not settled 5 s after faults stopped, and not waited for any longer")
+    assert reason.endswith("since money was wrong already: ord-1 waits")
 
 
 def test_what_is_missing_at_four_times_the_bound_needs_no_later_phase(tale: "Tale") -> None:

@@ -10,7 +10,7 @@ import onecharge.verdict
 from onecharge.history import Case, Judgement
 from onecharge.invariants import Invariant
 from onecharge.report import write_json
-from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario
+from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario, not_applicable
 
 if TYPE_CHECKING:
     from tests.judge.conftest import Tale
@@ -239,3 +239,14 @@ def test_advice_is_listed_and_does_not_change_the_verdict(tale: "Tale") -> None:
     [note] = run.to_json()["advice"]
     assert note["scenario"] == "lost_replies"
     assert "a new provider key" in note["says"]
+
+
+def test_a_scenario_that_does_not_apply_leaves_the_verdict_alone() -> None:
+    held = ScenarioVerdict("lost_replies", "holds", "again", orders=1, charges=1)
+    absent = not_applicable("duplicate_events_at_once", ("webhooks",))
+
+    run = combine([held, absent], seed=1, duration_s=1)
+
+    assert run.verdict == "holds"
+    assert run.not_applicable == [("scenario", "duplicate_events_at_once", ("webhooks",))]
+    assert combine([absent], seed=1, duration_s=1).verdict == "unknown"
