@@ -105,7 +105,7 @@ def against_localstripe(figures: Figures, python: Path | None) -> None:
         print("localstripe: not measured; --localstripe names the Python that has it")
         return
     with localstripe(python) as peer, a_server("memory") as ours:
-        costs = peer.load(peer.charges(200)), ours.load(new_charges(2_000))
+        costs = peer.load(peer.charges(1_000)), ours.load(new_charges(1_000))
     for name, cost in zip(("localstripe", "ours beside it"), costs, strict=True):
         figures.add(f"new keys, {name}", 1 / cost.wall_s, "/s")
     figures.add("new keys, times localstripe", costs[0].wall_s / costs[1].wall_s, "x", ">= 50")

@@ -8,17 +8,19 @@ Rule 3: ``cause`` points backwards, to the record that caused this one.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, get_args
 
 from simulator.core.journal import Entry, Kind
+from simulator.core.values import value
 
 VERSION: Final = 1
 HEADER: Final = "onecharge_history"
 KINDS: Final = frozenset(get_args(Kind))
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Record:
     """An entry that has been taken into the history. ``time_ns`` is the host's monotonic clock."""
 
@@ -74,7 +76,7 @@ def to_line(record: Record) -> str:
         line["cause"] = record.cause
     # ASCII only: half a character of a torn line must not spoil the reading of the others,
     # and a lone surrogate in a foreign answer must not stop the writing.
-    return json.dumps(line, separators=(",", ":"))
+    return _ENCODE(line)
 
 
 def from_line(line: str | bytes) -> Record:
