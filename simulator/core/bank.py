@@ -140,8 +140,8 @@ class Bank:
         if wish.reference is not None:
             self._by_reference.setdefault((account, wish.reference), []).append(pending.id)
         self._record(change)
-        declined = change.charge.status is Status.DECLINED
-        return Outcome((ChargeDeclined if declined else ChargeMade)(change.charge), change)
+        made = ChargeDeclined if change.fact == "charge.declined" else ChargeMade
+        return Outcome(made(change.charge), change)
 
     def _decided(self, pending: Charge, *, capture: bool, decline: str | None) -> Change:
         """Return the step that a pending charge takes when the bank has decided."""

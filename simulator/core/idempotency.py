@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 from simulator.core.calls import Call
 from simulator.core.messages import HttpReply
@@ -95,9 +95,9 @@ class KeyPolicy:
     def key_in(self, headers: Mapping[str, str], body: Mapping[str, Any]) -> str | None:
         """Return the key of a request, if it carries one. What cannot be a key is the empty one."""
         match self.place:
-            case InHeader(name, quoted):
-                value = headers.get(name)
-                return _unquoted(value) if quoted and value and value[0] == '"' else value
+            case InHeader() as place:
+                sent = headers.get(place.name)
+                return _unquoted(sent) if place.quoted and sent and sent[0] == '"' else sent
             case InBody(path):
                 return _field(body, path)
             case Nowhere():
@@ -156,6 +156,9 @@ Slot = tuple[str, str, str]
 @value(frozen=True, slots=True)
 class Fresh:
     """Never seen."""
+
+
+FRESH: Final = Fresh()
 
 
 @value(frozen=True, slots=True)
@@ -225,7 +228,7 @@ class KeyStore:
         """Tell what is known of this call's key."""
         claim = self._claims.get(self.policy.slot(call))
         if claim is None:
-            return Fresh()
+            return FRESH
         if self._is_over(claim, now):
             return Expired()
         if self.policy.mismatch != "replay" and claim.asked != call.asked:

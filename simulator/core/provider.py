@@ -257,12 +257,12 @@ class Provider:
         """Let a call live on, and then those that have waited for it."""
         action = life.go_on(now, reason)
         match action:
+            case Reply() | Drop():
+                pass
             case Held(call):
                 self._held[call] = life
             case Waiting(behind=first):
                 self._waiting.setdefault(first, []).append(life)
-            case Reply() | Drop():
-                pass
             case _:
                 assert_never(action)
         actions: list[Action] = [action]
