@@ -101,12 +101,14 @@ class Life:
             heeded = yield from self._bent_on_receive()
             if not isinstance(heeded, bool):
                 return heeded
-            if not heeded:
-                keyed, objection = False, None
+            keyed, objection = keyed and heeded, objection if heeded else None
         if objection is not None:
             return self._answer(works.dialect.answer(Problem(objection)))
 
-        known = (yield from self._look_up()) if keyed else None
+        known = self._look_up() if keyed else None
+        while isinstance(known, InFlight):
+            yield from self._wait(known.call)
+            known = self._look_up()
         if isinstance(known, Reply):
             return known
         if known is None:
@@ -123,13 +125,13 @@ class Life:
             return (yield from self._bent_after_commit(known))
         return self._answer(known)
 
-    def _look_up(self) -> Generator[Waiting, str, Reply | HttpReply | None]:
-        """Return how a call with this key is refused or what is known; nothing if it is ours."""
+    def _look_up(self) -> Reply | HttpReply | InFlight | None:
+        """Return how a call with this key is refused, or what is known of it; or claim the key.
+
+        ``InFlight`` says that it is to wait, and then to look again.
+        """
         keys, call = self._works.keys, self.call
         found = keys.lookup(call, self._now)
-        while isinstance(found, InFlight) and keys.policy.in_flight == "wait":
-            yield from self._wait(found.call)
-            found = keys.lookup(call, self._now)
         match found:
             case Fresh() | Expired():
                 self._claim = keys.claim(call, self._now)
@@ -137,7 +139,8 @@ class Life:
             case Replay():
                 return self._again(found)
             case InFlight():
-                return self._refuse(keys.policy.in_flight)
+                waits = keys.policy.in_flight == "wait"
+                return found if waits else self._refuse(keys.policy.in_flight)
             case Mismatch():
                 return self._refuse(keys.policy.mismatch)
             case _:
