@@ -31,7 +31,7 @@ from simulator.core.journal import Journal
 from simulator.core.messages import HttpReply, HttpRequest, Reply
 from simulator.core.provider import Provider
 from simulator.core.results import Problem
-from simulator.dialects.generic import IETF, PROBLEMS, ROUTES, Generic, instant, sign
+from simulator.dialects.generic import IETF, PROBLEMS, ROUTES, Generic, encoder, instant, sign
 
 GENERIC: Dialect = Generic()
 CHARGE = Charge("ch_1", "shop", 500, "EUR", "ord-1", "cus-1").capture()
@@ -448,3 +448,16 @@ def test_an_instant_is_written_as_the_calendar_says(virtual_s: int) -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=virtual_s)
 
     assert instant(virtual_s) == moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.mark.parametrize("has_c", [True, False])
+def test_json_is_written_alike_with_and_without_c(
+    monkeypatch: pytest.MonkeyPatch,
+    has_c: bool,  # noqa: FBT001
+) -> None:
+    if not has_c:
+        monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+
+    assert encoder()({"a": ["é\ud800", 1, None, True], "b": {}}) == (
+        '{"a":["\\u00e9\\ud800",1,null,true],"b":{}}'
+    )
