@@ -20,12 +20,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 import simulator.dialects
 import simulator.faults
-from simulator.core.calls import Params
+from simulator.core.calls import ChargeParams, EventParams
+from simulator.core.desk_calls import DESK_CALLS
 from simulator.core.dialect import Dialect
 from simulator.core.faults import Fault
 from simulator.core.rules import ANY, DELIVERY, Rule
 
-OPERATIONS: Final[tuple[str, ...]] = tuple(kind.operation for kind in get_args(Params))
+OPERATIONS: Final[tuple[str, ...]] = tuple(
+    dict.fromkeys(
+        kind.operation for kind in (*get_args(ChargeParams), *get_args(EventParams), *DESK_CALLS)
+    )
+)
 """What a call can be; a rule may also say ``*``, ``delivery`` or ``delivery.`` and a type."""
 
 

@@ -188,7 +188,7 @@ class Control:
                         "id": delivery.id,
                         "event": delivery.event.id,
                         "type": delivery.event.type,
-                        "charge": delivery.event.charge.id,
+                        "charge": delivery.event.charge_id,
                         "order": delivery.event.order,
                         "url": delivery.endpoint.url,
                         "attempts": delivery.attempts,

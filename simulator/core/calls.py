@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from simulator.core.desk_calls import DeskCall
 from simulator.core.values import value
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class ResendEvent:
 
 ChargeParams = CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
 EventParams = ReadEvent | ListEvents | ResendEvent
-Params = ChargeParams | EventParams
+Params = ChargeParams | EventParams | DeskCall
 
 
 @value(frozen=True, slots=True)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Endpoint:
     """Where webhooks go. ``account`` limits it to the events of one account.
 
-    After a rotation the old secret still signs beside the new one, until ``old_until_s``.
+    After a rotation the old secret still signs beside the new one, until ``old_until_s``. One
+    URL may be several endpoints if each has a ``name``. No ``types`` means all of them.
     """
 
     url: str
@@ -29,6 +30,18 @@ class Endpoint:
     account: str | None = None
     old_secret: str | None = None
     old_until_s: float = 0.0
+    name: str = ""
+    types: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """What it is known by to whoever asks whether it has been told: not by its secret."""
+        return self.url, self.name
+
+    def wants(self, event: "Event") -> bool:
+        """Tell whether this endpoint is to hear of an event."""
+        mine = self.account is None or self.account == event.account
+        return mine and (not self.types or event.type in self.types)
 
     def rotate(self, secret: str, *, old_until_s: float) -> None:
         """Sign with a new secret from now on, and with the present one for a while as well."""
@@ -130,17 +143,26 @@ class Deliveries:
     _due: list[tuple[float, int, Turn]] = field(default_factory=list)
     _pushed: int = 0
     _in_flight: dict[str, Turn] = field(default_factory=dict)
-    _told: dict[str, set[str]] = field(default_factory=dict)
-    _untold: dict[str, set[str]] = field(default_factory=dict)
+    _told: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    _untold: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def add_endpoint(self, endpoint: Endpoint) -> None:
         """Tell this endpoint of every event to come."""
-        self.remove_endpoint(endpoint.url, endpoint.account)
+        self.remove_endpoint(endpoint.url, endpoint.account, endpoint.name)
         self.endpoints.append(endpoint)
 
-    def remove_endpoint(self, url: str, account: str | None = None) -> None:
-        """Stop telling this URL anything; what is still due to it is never sent."""
-        self.endpoints = [e for e in self.endpoints if (e.url, e.account) != (url, account)]
+    def remove_endpoint(
+        self, url: str, account: str | None = None, name: str | None = None
+    ) -> None:
+        """Stop telling this URL anything; what is still due to it is never sent.
+
+        With a ``name``, only the endpoint of that name goes.
+        """
+        self.endpoints = [
+            each
+            for each in self.endpoints
+            if (each.url, each.account) != (url, account) or name not in (None, each.name)
+        ]
         self._due = [due for due in self._due if due[2].delivery.endpoint in self.endpoints]
         self._due.sort()
 
@@ -151,15 +173,15 @@ class Deliveries:
                 return endpoint
         raise KeyError(url)
 
-    def endpoints_for(self, account: str) -> list[Endpoint]:
-        return [e for e in self.endpoints if e.account is None or e.account == account]
+    def endpoints_for(self, event: "Event") -> list[Endpoint]:
+        return [endpoint for endpoint in self.endpoints if endpoint.wants(event)]
 
     def owe(self, delivery: Delivery, now: float) -> None:
         """Take on a duty: its first attempt is due when the schedule says."""
         self.by_id[delivery.id] = delivery
-        event, url = delivery.event.id, delivery.endpoint.url
-        if url not in self._told.get(event, ()):
-            self._untold.setdefault(event, set()).add(url)
+        event, where = delivery.event.id, delivery.endpoint.where
+        if where not in self._told.get(event, ()):
+            self._untold.setdefault(event, set()).add(where)
         self._push(now + self.schedule_s[0], Turn(delivery))
 
     def next_due(self, now: float) -> Turn | None:
@@ -214,9 +236,9 @@ class Deliveries:
     def _acknowledge(self, turn: Turn, now: float) -> None:
         delivery = turn.delivery
         delivery.acknowledged = True
-        event, url = delivery.event.id, delivery.endpoint.url
-        self._told.setdefault(event, set()).add(url)
-        self._untold.get(event, set()).discard(url)
+        event, where = delivery.event.id, delivery.endpoint.where
+        self._told.setdefault(event, set()).add(where)
+        self._untold.get(event, set()).discard(where)
         if turn.copy < delivery.in_turn:
             self._push(now, Turn(delivery, turn.copy + 1))
 

@@ -39,6 +39,12 @@ class Dialect(Protocol):
     def answer(self, result: Result) -> HttpReply:
         """Put a result into words."""
 
+    def addressed(self, reply: HttpReply, call: str) -> HttpReply:
+        """Put on a reply what tells it from all others: this call's own headers, if any."""
+
+    def event_type(self, name: str) -> str:
+        """Return this provider's name for an event that a desk names neutrally."""
+
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a webhook secret is well-formed."""
 

@@ -10,29 +10,47 @@ from simulator.core.values import value
 
 if TYPE_CHECKING:
     from simulator.core.charges import Charge, Refund
+    from simulator.core.desk_results import Newsworthy
 
 
 @value(frozen=True, slots=True)
 class Event:
-    """Something that became true of a charge.
+    """Something that became true of a charge, or of another thing that a desk keeps.
 
     ``created_s`` is virtual time; ``cause`` is the index of its ``event.created`` record.
+    ``fact`` is its neutral name where ``type`` is the dialect's own: rules know it by both.
+    ``call`` and ``key`` are those of the request that brought it about, if one did.
     """
 
     id: str
     type: str
-    charge: "Charge"
+    charge: "Charge | None"
     refund: "Refund | None"
     created_s: float
     cause: int
+    thing: "Newsworthy | None" = None
+    fact: str = ""
+    call: str | None = None
+    key: str | None = None
+
+    @property
+    def about(self) -> "Charge | Newsworthy":
+        """What it is about."""
+        about = self.thing or self.charge
+        assert about is not None
+        return about
+
+    @property
+    def charge_id(self) -> str | None:
+        return self.charge.id if self.charge else None
 
     @property
     def account(self) -> str:
-        return self.charge.account
+        return self.about.account
 
     @property
     def order(self) -> str | None:
-        return self.charge.reference
+        return self.about.reference
 
     def __repr__(self) -> str:
-        return f"<Event {self.id} {self.type} {self.charge.id}>"
+        return f"<Event {self.id} {self.type} {self.about.id}>"

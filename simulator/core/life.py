@@ -23,6 +23,7 @@ from simulator.core.calls import (
     ReadEvent,
     ResendEvent,
 )
+from simulator.core.desk_calls import DeskCall
 from simulator.core.faults import (
     Answer,
     AnswerBend,
@@ -249,6 +250,8 @@ class Life:
         match call.params:
             case ReadEvent() | ListEvents() | ResendEvent() as params:
                 return works.news.answer(params, call.account, self._now)
+            case DeskCall() as params:
+                return self._ask_desk(params, decision)
             case params:
                 outcome = works.bank.execute(params, call.account, self._now, decision)
         if isinstance(outcome.result, ChargeShown):
@@ -263,6 +266,24 @@ class Life:
                 )
                 works.pending.add(self._now + decision.after_s, undecided)
         return outcome.result
+
+    def _ask_desk(self, params: DeskCall, decision: Decision) -> Result:
+        """Let it happen at the desk, and the bank behind it."""
+        call, works, now = self.call, self._works, self._now
+        handled = works.desk.handle(params, call.account, now, decision)
+        change, self._charge = handled.change, handled.charge
+        if change is None:
+            for notice in handled.notices:
+                works.news.tell(notice, call, now, asked=True)
+            return handled.result
+        honoured, awaited = self._claim is not None, handled.awaited
+        works.write_down(change, call, now, key_honoured=honoured, notices=handled.notices)
+        if awaited is not None and awaited.after_s is not None:
+            undecided = Undecided(
+                change.charge.id, call, handled.capture, awaited.decline, honoured
+            )
+            works.pending.add(now + awaited.after_s, undecided)
+        return handled.result
 
     def _settle_key(self, stored: HttpReply | None, result: Result | None = None) -> None:
         """Bind an answer to the key that this call has claimed, or set the key free."""
@@ -343,13 +364,16 @@ class Life:
         self._write("send", value)
         if echo is not None and call.key is not None:
             reply = HttpReply(reply.status, (*reply.headers, (echo, call.key)), reply.body)
-        return Reply(call.id, reply)
+        return Reply(call.id, self._addressed(reply))
+
+    def _addressed(self, reply: HttpReply) -> HttpReply:
+        return self._works.dialect.addressed(reply, self.call.id)
 
     def _drop(
         self, how: Literal["reset", "silence", "cut"], reply: HttpReply | None = None
     ) -> Drop:
         self._write("drop", {"what": "reply", "call": self.call.id, "how": how})
-        return Drop(self.call.id, how, reply)
+        return Drop(self.call.id, how, reply and self._addressed(reply))
 
     def _write(self, kind: Kind, value: dict[str, Any]) -> None:
         call = self.call

@@ -23,10 +23,12 @@ from simulator.core.events import Event
 from simulator.core.faults import Copies, DeliveryBend, Missign, Withhold
 from simulator.core.journal import PROVIDER, WEBHOOK, Entry, Kind, Sink
 from simulator.core.results import EventResent, EventShown, EventsListed, Problem, Result
+from simulator.core.shelf import Shelf
 
 if TYPE_CHECKING:
     from simulator.core.bank import Change
     from simulator.core.calls import Call
+    from simulator.core.desk_results import Notice
     from simulator.core.dialect import Dialect
     from simulator.core.rules import Plan, Rule
 
@@ -41,6 +43,7 @@ class News:
         self._sink = sink
         self._namespace = namespace
         self._events: dict[str, Event] = {}
+        self.shelf: Shelf[Event] = Shelf("event", "evt", namespace)  # what a desk has told
         self._attempts = 0
 
     @property
@@ -67,10 +70,44 @@ class News:
             self.owe(event, now)
         return event
 
+    def tell(self, notice: "Notice", call: "Call", now: float, *, asked: bool) -> Event:
+        """Write down a piece of the desk's news, and owe it to the endpoints.
+
+        ``asked``: it is the answer to a call, not something the bank decided later by itself.
+        """
+        event_id = f"evt_{self._namespace}{len(self._events) + 1}"
+        type_ = self._dialect.event_type(notice.name)
+        order, account = notice.about.reference, notice.about.account
+        change = notice.change
+        charge = change.charge if change else None
+        value = {
+            "what": "event.created",
+            "event": event_id,
+            "type": type_,
+            "charge": charge.id if charge else None,
+        }
+        cause = self._sink(Entry(PROVIDER, "effect", value, order, account, call.key, call.cause))
+        event = Event(
+            event_id,
+            type_,
+            charge,
+            change.refund if change else None,
+            now,
+            cause,
+            notice.about,
+            change.fact if change else notice.name,
+            call.id if asked else None,
+            call.key if asked else None,
+        )
+        self._events[event_id] = event
+        self.shelf.put(event)
+        self.owe(event, now)
+        return event
+
     def owe(self, event: Event, now: float) -> list[Delivery]:
         """Take on the duty to tell every endpoint there is now."""
         owed: list[Delivery] = []
-        for endpoint in self.deliveries.endpoints_for(event.account):
+        for endpoint in self.deliveries.endpoints_for(event):
             delivery = Delivery(f"dlv-{len(self.deliveries.by_id) + 1}", event, endpoint)
             self.deliveries.owe(delivery, now)
             owed.append(delivery)
@@ -161,7 +198,8 @@ class News:
 
     def _bends(self, delivery: Delivery, now: float) -> Iterator[tuple["Rule", DeliveryBend]]:
         event = delivery.event
-        for armed in self._plan.matching("on_delivery", f"delivery.{event.type}", event.order):
+        type_, fact = f"delivery.{event.type}", f"delivery.{event.fact or event.type}"
+        for armed in self._plan.matching("on_delivery", type_, event.order, fact):
             bend = armed.rule.fault.on_delivery(delivery)
             if bend is not None and self._plan.fires(armed, now):
                 yield armed.rule, bend
@@ -178,7 +216,7 @@ class News:
             "number": number,
             "event": event.id,
             "type": event.type,
-            "charge": event.charge.id,
+            "charge": event.charge_id,
             "url": delivery.endpoint.url,
             "forged": False,
             "copy": turn.copy,

@@ -23,6 +23,8 @@ from simulator.core.calls import (
 )
 from simulator.core.charges import Charge
 from simulator.core.deliveries import Attempt, AttemptOutcome, Deliveries, Delivery, Endpoint
+from simulator.core.desk import Desk
+from simulator.core.desk_calls import DeskCall
 from simulator.core.dialect import Dialect
 from simulator.core.events import Event
 from simulator.core.idempotency import KeyStore
@@ -64,8 +66,16 @@ class Provider:
         self._keys = KeyStore(dialect.keys)
         self.keys = keys
         self._pending = Pending()
+        self._desk = Desk(self._bank, self._news, namespace)
         self._works = Works(
-            dialect, self._bank, self._keys, self._news, self._pending, self.plan, self.sink
+            dialect,
+            self._bank,
+            self._desk,
+            self._keys,
+            self._news,
+            self._pending,
+            self.plan,
+            self.sink,
         )
         self._held: dict[str, Life] = {}
         self._waiting: dict[str, list[Life]] = {}
@@ -220,7 +230,12 @@ class Provider:
             )
             if change is not None:
                 self._works.write_down(
-                    change, undecided.call, now, key_honoured=undecided.key_honoured
+                    change,
+                    undecided.call,
+                    now,
+                    key_honoured=undecided.key_honoured,
+                    notices=self._desk.follow(change, now),
+                    asked=False,
                 )
 
     # How it is done.
@@ -276,7 +291,7 @@ class Provider:
         """Answer what cannot be read. It never becomes a call, so no fault can bend it."""
         account, key = unread.account, unread.key
         cause = self.sink(_receipt(call_id, unread.operation, request, None, (account, key)))
-        reply = self.dialect.answer(unread.problem)
+        reply = self.dialect.addressed(self.dialect.answer(unread.problem), call_id)
         value = {
             "what": "reply",
             "call": call_id,
@@ -297,6 +312,8 @@ class Provider:
                 return event.order if event else None
             case ListEvents():
                 return None
+            case DeskCall():
+                return self._desk.order_of(params, account)
             case _:
                 return self._bank.order_of(params.charge, account)
 

@@ -6,6 +6,7 @@ Rule 2: a ``Problem`` is a result as well: one code for each thing that can be w
 
 from typing import TYPE_CHECKING
 
+from simulator.core.desk_results import DeskResult
 from simulator.core.values import value
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ class Problem:
     """The operation was refused, or failed.
 
     ``status`` is set only by a fault or a policy that insists on one; otherwise the dialect
-    knows it. ``resource`` is the id of what is in the way, where the answer is to name it.
+    knows it. ``resource`` is the id of what is in the way, where the answer is to name it;
+    ``field`` is the field of the request that is to blame.
     """
 
     code: str
@@ -26,6 +28,7 @@ class Problem:
     status: int | None = None
     retry_after_s: int | None = None
     resource: str | None = None
+    field: str | None = None
 
 
 @value(frozen=True, slots=True)
@@ -89,4 +92,5 @@ Result = (
     | EventsListed
     | EventResent
     | Problem
+    | DeskResult
 )

@@ -116,15 +116,20 @@ class Plan:
         self._index = {}
         self.seams = frozenset()
 
-    def matching(self, seam: Seam, operation: str, order: str | None) -> Iterator[Armed]:
+    def matching(
+        self, seam: Seam, operation: str, order: str | None, alias: str | None = None
+    ) -> Iterator[Armed]:
         """Yield the rules for this seam, operation and order, in the order of the plan.
 
-        ``operation`` is that of a call, or ``delivery.`` and the type of the event.
+        ``operation`` is that of a call, or ``delivery.`` and the type of the event; ``alias`` is
+        another name for the same.
         """
         if seam not in self.seams:
             return
         index = self._index
         operations = (operation, DELIVERY, ANY) if seam == "on_delivery" else (operation, ANY)
+        if alias is not None and alias != operation:
+            operations = (alias, *operations)
         orders = (None,) if order is None else (None, order)
         found = [
             armed

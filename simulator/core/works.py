@@ -5,6 +5,8 @@ from typing import Any
 
 from simulator.core.bank import Bank, Change
 from simulator.core.calls import Call
+from simulator.core.desk import Desk
+from simulator.core.desk_results import Notice
 from simulator.core.dialect import Dialect
 from simulator.core.idempotency import KeyStore
 from simulator.core.journal import PROVIDER, Entry, Sink
@@ -19,14 +21,27 @@ class Works:
 
     dialect: Dialect
     bank: Bank
+    desk: Desk
     keys: KeyStore
     news: News
     pending: Pending
     plan: Plan
     sink: Sink
 
-    def write_down(self, change: Change, call: Call, now: float, *, key_honoured: bool) -> None:
-        """Tell journal and endpoints of a change, in the name of the call that asked for it."""
+    def write_down(
+        self,
+        change: Change,
+        call: Call,
+        now: float,
+        *,
+        key_honoured: bool,
+        notices: tuple[Notice, ...] = (),
+        asked: bool = True,
+    ) -> None:
+        """Tell journal and endpoints of a change, in the name of the call that asked for it.
+
+        What a desk has to say of it (``notices``) takes the place of the change's own news.
+        """
         charge = change.charge
         value: dict[str, Any] = {
             "what": change.fact,
@@ -42,4 +57,7 @@ class Works:
         self.sink(
             Entry(PROVIDER, "effect", value, charge.reference, call.account, call.key, call.cause)
         )
-        self.news.born(change, call, now)
+        if not notices:
+            self.news.born(change, call, now)
+        for notice in notices:
+            self.news.tell(notice, call, now, asked=asked)

@@ -322,5 +322,7 @@ def test_an_event_keeps_the_charge_as_it_was(provider: "Build") -> None:
 
     captured, refunded = shop.provider.events.values()
 
+    assert captured.charge is not None
+    assert refunded.charge is not None
     assert (captured.charge.refunded_minor, refunded.charge.refunded_minor) == (0, 500)
     assert repr(refunded) == "<Event evt_2 charge.refunded ch_1>"

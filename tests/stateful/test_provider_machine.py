@@ -408,6 +408,7 @@ def rows_of(provider: Provider) -> set[tuple[Status, Step]]:
     rows = set()
     for event in provider.events.values():
         charge = event.charge
+        assert charge is not None
         before = last[charge.id].status if charge.id in last else Status.PENDING
         if charge.status is not Status.PENDING:
             rows.add(row_of[before, charge.status])
