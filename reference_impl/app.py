@@ -10,23 +10,27 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Annotated, Any, Final
+from typing import Any, Final, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
-from reference_impl.charge import Intent, Reply, answer, problem, shown
+from reference_impl.answers import Reply, answer, problem, shown
 from reference_impl.charging import Charging
+from reference_impl.event import Amount, Currency, Name
 from reference_impl.inbox import Inbox
+from reference_impl.metrics import CONTENT_TYPE
+from reference_impl.operation import Change, Intent
 
 log = logging.getLogger(__name__)
 
 BODY_LIMIT: Final = 64 * 1024
+WORK_LIMIT: Final = 1_000
+"""How many requests that may move money are at work at once; what is more is refused before it
+reserves anything, and loses nothing but time."""
 KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 TOKEN: Final = re.compile(r"Bearer ([\x21-\x7e]+)", re.IGNORECASE)
-
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
 class ChargeRequest(BaseModel):
@@ -35,12 +39,23 @@ class ChargeRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     order: Name
-    amount_minor: Annotated[int, Field(gt=0, le=10**12)]
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+    amount_minor: Amount
+    currency: Currency
     customer: Name
+    capture: bool = True
 
     def intent(self) -> Intent:
-        return Intent(self.order, self.amount_minor, self.currency, self.customer)
+        return Intent(
+            self.order, self.amount_minor, self.currency, self.customer, capture=self.capture
+        )
+
+
+class ChangeRequest(BaseModel):
+    """The body of ``POST /charges/{id}/captures`` and ``…/refunds``; it may be empty."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    amount_minor: Amount | None = None
 
 
 class RefusedError(Exception):
@@ -58,6 +73,7 @@ class Desk:
         self.charging = charging
         self.inbox = inbox
         self.store = charging.store
+        self.closing = False
         self._work: set[asyncio.Task[Reply]] = set()
 
     def routes(self) -> list[web.RouteDef]:
@@ -65,19 +81,34 @@ class Desk:
             web.post("/charges", self.charge),
             web.get("/charges", self.charges_for_order),
             web.get("/charges/{id}", self.one_charge),
+            web.post("/charges/{id}/captures", self.capture),
+            web.post("/charges/{id}/refunds", self.refund),
             web.get("/accounts/{customer}/ledger", self.ledger),
             web.post("/webhooks/provider", self.event),
-            web.get("/healthz", self.health),
+            web.get("/healthz", self.ready),
+            web.get("/healthz/ready", self.ready),
+            web.get("/healthz/live", self.live),
+            web.get("/metrics", self.measured),
         ]
 
     async def charge(self, request: web.Request) -> web.Response:
         tenant, key = tenant_of(request), key_of(request)
-        body = await request.read()
-        try:
-            intent = ChargeRequest.model_validate_json(body).intent()
-        except ValidationError as error:
-            raise RefusedError(problem(400, "bad_request", _first_fault(error))) from None
+        intent = (await body_of(request, ChargeRequest)).intent()
         return written(await self._finish(self.charging.charge(tenant, key, intent)))
+
+    async def capture(self, request: web.Request) -> web.Response:
+        return await self._change(request, "capture")
+
+    async def refund(self, request: web.Request) -> web.Response:
+        return await self._change(request, "refund")
+
+    async def _change(
+        self, request: web.Request, kind: Literal["capture", "refund"]
+    ) -> web.Response:
+        tenant, key = tenant_of(request), key_of(request)
+        asked = await body_of(request, ChangeRequest)
+        change = Change(kind, request.match_info["id"], asked.amount_minor)
+        return written(await self._finish(self.charging.change(tenant, key, change)))
 
     async def event(self, request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -119,18 +150,35 @@ class Desk:
         account = {"account": customer, "balance_minor": balance, "entries": entries}
         return written(answer(200, account))
 
-    async def health(self, _request: web.Request) -> web.Response:
+    async def ready(self, _request: web.Request) -> web.Response:
+        """Answer whether a request would be served; if not, send none for now."""
+        if self.closing:
+            return written(problem(503, "closing", "this process is about to end"))
         try:
             await self.store.ping()
         except SQLAlchemyError:
             return written(problem(503, "no_database", "the database does not answer"))
         return written(answer(200, {"status": "ok"}))
 
+    async def live(self, _request: web.Request) -> web.Response:
+        """Answer that the event loop turns; if nothing answers, start this process anew."""
+        return written(answer(200, {"status": "alive"}))
+
+    async def measured(self, _request: web.Request) -> web.Response:
+        oldest = await self.store.oldest_unknown()
+        page = self.charging.metrics.page(oldest, self.charging.surroundings.clock())
+        return web.Response(body=page, headers={"Content-Type": CONTENT_TYPE})
+
     async def drain(self) -> None:
         """Wait for the work that goes on behind handlers that were given up."""
         await asyncio.gather(*self._work, return_exceptions=True)
+        await self.inbox.drain()
 
     async def _finish(self, work: Coroutine[Any, Any, Reply]) -> Reply:
+        if len(self._work) >= WORK_LIMIT:
+            work.close()
+            detail = "too much is being worked on; nothing was done, try again"
+            raise RefusedError(problem(503, "overloaded", detail, retry_after_s=1))
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
@@ -149,7 +197,11 @@ def tenant_of(request: web.Request) -> str:
     match = TOKEN.fullmatch(given[0]) if len(given) == 1 else None
     if match is None:
         raise RefusedError(problem(401, "no_token", "send Authorization: Bearer and a token"))
-    return hashlib.sha256(match[1].encode()).hexdigest()[:32]
+    return tenant_named_by(match[1])
+
+
+def tenant_named_by(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()[:32]
 
 
 def key_of(request: web.Request) -> str:
@@ -160,6 +212,17 @@ def key_of(request: web.Request) -> str:
         detail = "send one Idempotency-Key of 1 to 255 printable ASCII characters"
         raise RefusedError(problem(400, "bad_key", detail))
     return key
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+async def body_of(request: web.Request, shape: type[Body]) -> Body:
+    """Return the body of a request; an empty one is an empty object."""
+    try:
+        return shape.model_validate_json(await request.read() or b"{}")
+    except ValidationError as error:
+        raise RefusedError(problem(400, "bad_request", _first_fault(error))) from None
 
 
 def written(reply: Reply) -> web.Response:

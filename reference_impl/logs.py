@@ -31,3 +31,4 @@ def log_lines(level: int = logging.INFO) -> None:
     logging.basicConfig(level=level, handlers=[handler])
     # A retry that succeeds is no news, and one that does not ends in an error of ours.
     logging.getLogger("stamina").setLevel(logging.ERROR)
+    logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -12,7 +12,7 @@ from typing import Final, Literal, assert_never
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from reference_impl.charge import Charge
+from reference_impl.operation import CHARGES, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,21 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
+class Authorised:
+    """The money is reserved and none has moved, as it was asked for."""
+
+    provider_charge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refunded:
+    """Money went back. ``refund`` is absent where only the amounts tell of it."""
+
+    refund: str | None
+    amount_minor: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """No money moved, and none will under this upstream key."""
 
@@ -66,10 +81,10 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The provider, asked by reference, has no charge of ours."""
+    """The provider, asked by reference, knows nothing of this operation."""
 
 
-Outcome = Captured | Failed | Unknown
+Outcome = Captured | Authorised | Refunded | Failed | Unknown
 
 AFTER_LOSS: Final = {
     "reset": Then.REPEAT,
@@ -85,23 +100,42 @@ class ProviderCharge(BaseModel):
     status: Literal["pending", "authorised", "captured", "declined", "cancelled", "refunded"]
     amount_minor: int
     captured_minor: int = 0
+    refunded_minor: int = 0
     currency: str
     reference: str | None = None
     metadata: dict[str, str] = {}
     decline_code: str | None = None
 
 
-def classify(answer: Answer | Lost, charge: Charge) -> Outcome:
-    """Say what is known after one call that asked for ``charge``."""
+class ProviderRefund(BaseModel):
+    """The provider's refund."""
+
+    id: str
+    amount_minor: int
+    charge: str | None = None
+
+
+def classify(  # noqa: PLR0911 - one row for each kind of answer
+    answer: Answer | Lost, operation: Operation
+) -> Outcome:
+    """Say what is known after one call that asked for ``operation``."""
+    makes_a_charge = operation.kind in CHARGES
     match answer:
         case Lost(how):
             return Unknown(how, AFTER_LOSS[how])
+        case Answer(200 | 201, body) if operation.kind == "refund":
+            return _refunded_by(body, operation)
         case Answer(200 | 201, body):
-            return _told_by(body, charge)
-        case Answer(402, body):
-            return _told_by(_member(body, "charge"), charge)
-        case Answer(400 | 422, body) if not _speaks_of_the_key(body):
+            return _told_by(body, operation)
+        case Answer(402, body) if operation.kind != "refund":
+            return _told_by(_member(body, "charge"), operation)
+        case Answer(400 | 422, body) if makes_a_charge and not _speaks_of_the_key(body):
             return Failed(_code(body) or "refused")
+        case Answer(400 | 402 | 404 | 409 | 422 as status, body) if not (
+            makes_a_charge or _speaks_of_the_key(body)
+        ):
+            # "Not possible" may be the echo of our own first call: the charge itself knows.
+            return Unknown(_code(body) or f"provider_{status}", Then.LOOK, spent=True)
         case Answer(status, _, replayed) if status >= 500 or replayed:
             # Whatever the error is, one that is replayed is bound to the key and never passes.
             return Unknown(f"provider_{status}", Then.LOOK, spent=replayed)
@@ -112,60 +146,114 @@ def classify(answer: Answer | Lost, charge: Charge) -> Outcome:
     assert_never(answer)
 
 
-def told(seen: ProviderCharge, charge: Charge) -> Outcome:
+def told(  # noqa: PLR0911 - one row for each status
+    seen: ProviderCharge, operation: Operation
+) -> Outcome:
     """Say what the provider's charge, shown by an answer or an event, means for ours."""
-    intent = charge.intent
-    asked = (intent.order, intent.amount_minor, intent.currency)
-    if (seen.reference, seen.amount_minor, seen.currency) != asked:
+    if not _is_meant(seen, operation):
         return Unknown("another_charge", Then.WAIT)
     match seen.status:
         case "captured" | "refunded":
-            return Captured(seen.id, seen.captured_minor or seen.amount_minor)
+            captured_minor = seen.captured_minor or seen.amount_minor
+            if operation.kind == "capture" and captured_minor != operation.intent.amount_minor:
+                return Failed("captured_otherwise", seen.id)
+            return Captured(seen.id, captured_minor)
         case "declined":
             return Failed(seen.decline_code or "declined", seen.id)
         case "cancelled":
             return Failed("cancelled", seen.id)
+        case "authorised" if operation.kind in CHARGES and not operation.intent.capture:
+            return Authorised(seen.id)
         case "pending" | "authorised":
             # A replay repeats the first answer for ever; a look shows what became of it.
             return Unknown(seen.status, Then.LOOK)
     assert_never(seen.status)
 
 
-def found(answer: Answer | Lost, charge: Charge) -> Outcome | Absent:
+def found(answer: Answer | Lost, operation: Operation) -> Outcome | Absent:
     """Say what is known after asking the provider for the charges with our reference."""
     listed = _charges_in(answer)
     if listed is None:
         return Unknown("no_look_up", Then.WAIT)
-    # Another client key may have paid for the same order; our own id tells them apart.
-    ours = [told(seen, charge) for seen in listed if seen.metadata.get("charge_id") == charge.id]
-    captured = (outcome for outcome in ours if isinstance(outcome, Captured))
-    return next(captured, ours[0] if ours else Absent())
+    match operation.kind:
+        case "charge" | "invoice":
+            return _charge_among(listed, operation)
+        case "capture" | "refund":
+            changed = [seen for seen in listed if seen.id == operation.provider_charge]
+            if not changed:
+                return Unknown("no_such_charge", Then.WAIT)
+            seen_by = _capture_on if operation.kind == "capture" else _refund_on
+            return seen_by(changed[0], operation)
+    assert_never(operation.kind)
 
 
 def after_look(outcome: Unknown, look: Outcome | Absent) -> Outcome:
     """Say what is known once a look-up followed an unknown outcome."""
     match look:
-        case Captured() | Failed():
+        case Captured() | Authorised() | Refunded() | Failed():
             return look
         case Unknown(why):
             return Unknown(why, Then.WAIT)
         case Absent() if outcome.spent:
             # The call ended, its error is bound to the key, and it took nothing.
-            return Failed("provider_error")
+            return Failed(outcome.why)
         case Absent():
             return Unknown(outcome.why, Then.REPEAT)
     assert_never(look)
 
 
+def _charge_among(listed: list[ProviderCharge], operation: Operation) -> Outcome | Absent:
+    # Another client key may have paid for the same order; our own id tells them apart.
+    ours = [
+        told(seen, operation) for seen in listed if seen.metadata.get("charge_id") == operation.id
+    ]
+    captured = (outcome for outcome in ours if isinstance(outcome, Captured))
+    return next(captured, ours[0] if ours else Absent())
+
+
+def _capture_on(seen: ProviderCharge, operation: Operation) -> Outcome | Absent:
+    return Absent() if seen.status == "authorised" else told(seen, operation)
+
+
+def _refund_on(seen: ProviderCharge, operation: Operation) -> Outcome | Absent:
+    # A charge has one refund of ours under way at a time. So what went back, beyond what our
+    # earlier refunds explain, is this one if it is enough for it.
+    unexplained_minor = seen.refunded_minor - operation.refunded_before_minor
+    if unexplained_minor < operation.intent.amount_minor:
+        return Absent()
+    return Refunded(None, operation.intent.amount_minor)
+
+
+def _is_meant(seen: ProviderCharge, operation: Operation) -> bool:
+    if operation.kind not in CHARGES:
+        return seen.id == operation.provider_charge
+    intent = operation.intent
+    asked = (intent.order, intent.amount_minor, intent.currency)
+    return (seen.reference, seen.amount_minor, seen.currency) == asked
+
+
 _CHARGES = TypeAdapter(list[ProviderCharge])
 
 
-def _told_by(body: bytes, charge: Charge) -> Outcome:
+def _told_by(body: bytes, operation: Operation) -> Outcome:
     try:
         seen = ProviderCharge.model_validate_json(body)
     except ValidationError:
         return Unknown("garbage", Then.REPEAT)
-    return told(seen, charge)
+    return told(seen, operation)
+
+
+def _refunded_by(body: bytes, operation: Operation) -> Outcome:
+    try:
+        refund = ProviderRefund.model_validate_json(body)
+    except ValidationError:
+        return Unknown("garbage", Then.REPEAT)
+    if (refund.charge, refund.amount_minor) != (
+        operation.provider_charge,
+        operation.intent.amount_minor,
+    ):
+        return Unknown("another_refund", Then.WAIT)
+    return Refunded(refund.id, refund.amount_minor)
 
 
 def _charges_in(answer: Answer | Lost) -> list[ProviderCharge] | None:

@@ -1,4 +1,4 @@
-"""Claiming a client key, as values: what is asked, for how long, and the four answers.
+"""Claiming a key, as values: what is asked, for how long, and the answers.
 
 Rule 1: there is one owner at a time. Everybody else is told what is the case.
 """
@@ -6,23 +6,25 @@ Rule 1: there is one owner at a time. Everybody else is told what is the case.
 from dataclasses import dataclass
 from datetime import datetime
 
-from reference_impl.charge import Charge, Intent
+from reference_impl.operation import Change, Intent, Kind, Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A charge about to be reserved: all that is known before the provider is called."""
+    """An operation about to be reserved: all that is known before the provider is called."""
 
     id: str
+    kind: Kind
     tenant: str
     key: str
-    intent: Intent
+    asked: Intent | Change
     upstream_key: str
+    invoice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """From when until when somebody works on a charge."""
+    """From when until when somebody works on an operation."""
 
     now: datetime
     until: datetime
@@ -30,16 +32,16 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The charge is ours to work on until the lease ends."""
+    """The operation is ours to work on until the lease ends."""
 
-    charge: Charge
+    operation: Operation
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The key has its final answer."""
 
-    charge: Charge
+    operation: Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +54,14 @@ class Mismatch:
     """The key belongs to another intent."""
 
 
-Reserved = Owned | Settled | InFlight | Mismatch
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The charge cannot be changed like this now; nothing is reserved, the key stays free."""
+
+    status: int
+    code: str
+    detail: str
+    retry_after_s: int | None = None
+
+
+Reserved = Owned | Settled | InFlight | Mismatch | Refused

@@ -7,20 +7,25 @@ Rule 2: it stops in this order: no new requests, running ones end, the reconcile
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 from uuid import uuid4
 
 import stamina
 from aiohttp import web
 from sqlalchemy.exc import OperationalError
 
-from reference_impl.app import Desk, make_app
-from reference_impl.charging import Surroundings
+from reference_impl.app import Desk, make_app, tenant_named_by
+from reference_impl.charging import Charging, Surroundings
+from reference_impl.inbox import Sender
+from reference_impl.metrics import Metrics
 from reference_impl.parts import Parts
 from reference_impl.provider import Provider
+from reference_impl.provider_generic import GenericProvider
 from reference_impl.reconciler import Reconciler
 from reference_impl.settings import Settings
 from reference_impl.store import Store
@@ -30,47 +35,93 @@ log = logging.getLogger(__name__)
 DRAIN_S = 60
 BACKLOG = 1024
 DATABASE_WAIT_S = 10
+RENEWALS_PER_LEASE: Final = 3
+"""Two renewals may fail before a lease is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A service that serves: where it listens, and its reconciler, to be run at any moment."""
+    """A service that serves: where it listens, and its parts, to be run at any moment."""
 
     address: str
+    charging: Charging
     reconciler: Reconciler
 
 
 @asynccontextmanager
-async def running(settings: Settings, parts: Parts) -> AsyncIterator[Running]:
-    """Serve until the block ends."""
-    surroundings = Surroundings(
-        clock=lambda: datetime.now(UTC),
-        new_id=lambda: uuid4().hex,
-        patience_s=settings.provider_timeout_s,
-        lease_s=settings.lease_s,
-    )
+async def running(
+    settings: Settings, parts: Parts, *, shared_port: bool = False
+) -> AsyncIterator[Running]:
+    """Serve until the block ends; a port that is shared has other processes listening as well."""
     store = parts.store(settings.database)
-    api_key = settings.provider_api_key.get_secret_value()
-    provider = Provider(settings.provider_url, api_key, settings.provider_timeout_s)
-    charging = parts.charging(store, provider, surroundings)
-    inbox = parts.inbox(store, settings.webhook_secret.get_secret_value(), surroundings.clock)
+    provider = provider_of(settings)
+    charging = parts.charging(store, provider, surroundings_of(settings))
+    inbox = parts.inbox(charging, sender_of(settings))
     reconciler = parts.reconciler(charging)
     desk = Desk(charging, inbox)
     try:
-        await _tables(store)
-        async with provider, _reconciling(reconciler, settings.reconcile_every_s):
-            async with _listening(desk, settings.host, settings.port) as address:
-                log.info("listening", extra={"address": address})
-                yield Running(address, reconciler)
+        await _migrated(store)
+        async with (
+            provider,
+            _every(settings.reconcile_every_s, reconciler.run_once),
+            _every(settings.lease_s / RENEWALS_PER_LEASE, charging.leases.run_once),
+        ):
+            async with _listening(desk, settings, shared_port=shared_port) as address:
+                log.info("listening", extra={"address": address, "pid": os.getpid()})
+                yield Running(address, charging, reconciler)
+                desk.closing = True
             await desk.drain()
     finally:
         await store.close()
 
 
+def surroundings_of(settings: Settings) -> Surroundings:
+    return Surroundings(
+        clock=_now,
+        new_id=lambda: uuid4().hex,
+        metrics=Metrics(),
+        patience_s=settings.provider_timeout_s,
+        lease_s=settings.lease_s,
+        back_off_s=settings.reconcile_every_s,
+        back_off_at_most_s=settings.reconcile_at_least_every_s,
+        key_retention_s=settings.provider_key_retention_s,
+    )
+
+
+def provider_of(settings: Settings) -> Provider:
+    """Return the client of the provider that the settings name."""
+    api_key = settings.provider_api_key.get_secret_value()
+    return GenericProvider(settings.provider_url, api_key, settings.provider_timeout_s)
+
+
+def sender_of(settings: Settings) -> Sender:
+    token = settings.invoice_token.get_secret_value()
+    return Sender(
+        settings.webhook_secrets,
+        timedelta(seconds=settings.webhook_tolerance_s),
+        tenant_named_by(token) if token else None,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 @asynccontextmanager
-async def _reconciling(reconciler: Reconciler, every_s: float) -> AsyncIterator[None]:
+async def _every(
+    seconds: float, run_once: Callable[[datetime], Awaitable[int]]
+) -> AsyncIterator[None]:
+    """Run something every so often. A run that fails is logged, and the next starts afresh."""
     stopped = asyncio.Event()
-    running = asyncio.create_task(reconciler.run_until(stopped, every_s))
+
+    async def run() -> None:
+        while not await _came(stopped, seconds):
+            try:
+                await run_once(_now())
+            except Exception:
+                log.exception("a run failed")
+
+    running = asyncio.create_task(run())
     try:
         yield
     finally:
@@ -78,23 +129,33 @@ async def _reconciling(reconciler: Reconciler, every_s: float) -> AsyncIterator[
         await running
 
 
+async def _came(event: asyncio.Event, within_s: float) -> bool:
+    try:
+        async with asyncio.timeout(within_s):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 @stamina.retry(
     on=OperationalError, attempts=None, timeout=DATABASE_WAIT_S, wait_initial=0.05, wait_max=0.5
 )
-async def _tables(store: Store) -> None:
+async def _migrated(store: Store) -> None:
     # A database that was started with us may need a moment longer.
-    await store.create_tables()
+    await store.migrate()
 
 
 @asynccontextmanager
-async def _listening(desk: Desk, host: str, port: int) -> AsyncIterator[str]:
+async def _listening(desk: Desk, settings: Settings, *, shared_port: bool) -> AsyncIterator[str]:
     # handler_cancellation stays off: a client that hangs up must not stop a charge half-way.
     runner = web.AppRunner(
         make_app(desk), access_log=None, handler_cancellation=False, shutdown_timeout=DRAIN_S
     )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, backlog=BACKLOG)
+        site = web.TCPSite(
+            runner, settings.host, settings.port, backlog=BACKLOG, reuse_port=shared_port or None
+        )
         await site.start()
         bound_host, bound_port = runner.addresses[0][:2]
         yield f"http://{bound_host}:{bound_port}"

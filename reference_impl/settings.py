@@ -37,12 +37,13 @@ def _provider(text: str) -> str:
     return text.rstrip("/")
 
 
-def _signing_secret(secret: SecretStr) -> SecretStr:
+def _signing_secrets(secrets: SecretStr) -> SecretStr:
     try:
-        Webhook(secret.get_secret_value())
+        for secret in secrets.get_secret_value().split():
+            Webhook(secret)
     except Exception:  # noqa: BLE001 - whatever the library dislikes, the secret is unusable
-        raise ValueError("expected whsec_ and base64") from None
-    return secret
+        raise ValueError("expected whsec_ and base64, several with spaces between") from None
+    return secrets
 
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -59,18 +60,28 @@ class Settings(BaseModel):
     database_url: Annotated[str, AfterValidator(_database), Field(repr=False)]
     provider_url: Annotated[str, AfterValidator(_provider)]
     provider_api_key: Annotated[SecretStr, Field(min_length=1)]
-    webhook_secret: Annotated[SecretStr, AfterValidator(_signing_secret)]
+    provider_key_retention_s: Annotated[float, Field(gt=0)] = 86_400.0
+    webhook_secret: Annotated[SecretStr, Field(min_length=1), AfterValidator(_signing_secrets)]
+    webhook_tolerance_s: Annotated[float, Field(gt=0, le=300)] = 300.0
+    invoice_token: SecretStr = SecretStr("")
     provider_timeout_s: Seconds = 5.0
     lease_s: Seconds = 15.0
     reconcile_every_s: Seconds = 5.0
+    reconcile_at_least_every_s: Seconds = 300.0
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
     reference_mutant: str = ""
 
     @model_validator(mode="after")
-    def _a_lease_outlives_its_call(self) -> Self:
-        # Otherwise a live owner is overtaken while it still waits for the provider.
-        if self.lease_s <= self.provider_timeout_s:
-            raise ValueError("LEASE_S must exceed PROVIDER_TIMEOUT_S")
+    def _a_key_outlives_its_calls(self) -> Self:
+        # Otherwise even the repetition of one request might charge again.
+        if self.provider_key_retention_s <= self.provider_timeout_s:
+            raise ValueError("PROVIDER_KEY_RETENTION_S must exceed PROVIDER_TIMEOUT_S")
         return self
+
+    @property
+    def webhook_secrets(self) -> list[str]:
+        """The secrets that a signature may be made with: during a rotation, the old one too."""
+        return self.webhook_secret.get_secret_value().split()
 
     @property
     def database(self) -> URL:

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from reference_impl.charge import Charge, Intent, Reply
+from reference_impl.answers import Reply
 from reference_impl.charging import Charging
+from reference_impl.operation import Intent, Operation
 from reference_impl.outcomes import Answer, Lost, Outcome, Unknown
 from reference_impl.store import Store
 
@@ -33,8 +34,8 @@ class UnclearError(Exception):
 
 
 class Impatient(Charging):
-    def classify(self, answer: Answer | Lost, charge: Charge) -> Outcome:
-        outcome = super().classify(answer, charge)
+    def classify(self, answer: Answer | Lost, operation: Operation) -> Outcome:
+        outcome = super().classify(answer, operation)
         if isinstance(outcome, Unknown):
             raise UnclearError(outcome.why)
         return outcome

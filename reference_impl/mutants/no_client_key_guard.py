@@ -10,10 +10,9 @@ from typing import Any
 
 from sqlalchemy import insert, or_, select, text
 
-from reference_impl.charge import Charge
-from reference_impl.reservation import Lease, Reservation
-from reference_impl.rows import as_charge, reserved_row
-from reference_impl.schema import charges
+from reference_impl.reservation import Lease, Owned, Reservation
+from reference_impl.rows import as_operation
+from reference_impl.schema import operations
 from reference_impl.store import Store
 
 VIOLATES = "one_charge_per_key"
@@ -22,17 +21,17 @@ REPORT = "A16"
 
 
 class Mutant(Store):
-    async def create_tables(self) -> None:
-        await super().create_tables()
+    async def migrate(self) -> None:
+        await super().migrate()
         async with self.transaction() as connection:
-            drop = "alter table charges drop constraint if exists one_charge_per_key"
+            drop = "alter table operations drop constraint if exists one_operation_per_key"
             await connection.execute(text(drop))
 
-    async def claim(self, connection: Any, new: Reservation, lease: Lease) -> Charge | None:
-        row = charges.c
-        visible = or_(row.status != "in_flight", row.lease_until <= lease.now)
-        known = select(row.id).where(row.tenant == new.tenant, row.key == new.key, visible)
+    async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
+        had = operations.c
+        visible = or_(had.status != "in_flight", had.lease_until <= lease.now)
+        known = select(had.id).where(had.tenant == new.tenant, had.key == new.key, visible)
         if (await connection.execute(known)).first() is not None:
             return None
-        inserting = insert(charges).values(reserved_row(new, lease)).returning(charges)
-        return as_charge((await connection.execute(inserting)).mappings().one())
+        inserting = insert(operations).values(row).returning(operations)
+        return Owned(as_operation((await connection.execute(inserting)).mappings().one()))

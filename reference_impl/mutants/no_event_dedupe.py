@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import insert, select, text
 
-from reference_impl.charge import Charge
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
+from reference_impl.operation import Operation
 from reference_impl.rows import ledger_row
 from reference_impl.schema import ledger
 from reference_impl.store import Store, TakenIn
@@ -23,8 +23,8 @@ REPORT = "C15"
 
 
 class Mutant(Store):
-    async def create_tables(self) -> None:
-        await super().create_tables()
+    async def migrate(self) -> None:
+        await super().migrate()
         async with self.transaction() as connection:
             drop = "alter table ledger drop constraint if exists one_entry_per_effect"
             await connection.execute(text(drop))
@@ -38,7 +38,7 @@ class Mutant(Store):
                     await connection.execute(insert(ledger).values(ledger_row(charge, again, now)))
         return taken
 
-    async def book(self, connection: Any, charge: Charge, entry: Entry, now: datetime) -> None:
+    async def book(self, connection: Any, charge: Operation, entry: Entry, now: datetime) -> None:
         same = (ledger.c.charge_id == charge.id, ledger.c.kind == entry.kind)
         if (await connection.execute(select(ledger).where(*same))).first() is None:
             await connection.execute(insert(ledger).values(ledger_row(charge, entry, now)))

@@ -5,8 +5,8 @@ the customer is told that nothing was taken while the money is gone, and pays ag
 report B16 (aws-samples x402 #40): a settle timeout became ``settlement_failed``.
 """
 
-from reference_impl.charge import Charge
 from reference_impl.charging import Charging
+from reference_impl.operation import Operation
 from reference_impl.outcomes import Answer, Failed, Lost, Outcome
 
 VIOLATES = "answers_tell_the_truth"
@@ -15,7 +15,7 @@ REPORT = "B16"
 
 
 class Mutant(Charging):
-    def classify(self, answer: Answer | Lost, charge: Charge) -> Outcome:
+    def classify(self, answer: Answer | Lost, operation: Operation) -> Outcome:
         if isinstance(answer, Lost):
             return Failed(f"provider_{answer.how}")
-        return super().classify(answer, charge)
+        return super().classify(answer, operation)

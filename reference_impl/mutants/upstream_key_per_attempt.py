@@ -7,8 +7,8 @@ report B05 (medusa #16292): the key was the id of a row that is made anew for a 
 
 from uuid import uuid4
 
-from reference_impl.charge import Charge
 from reference_impl.charging import Charging
+from reference_impl.operation import Operation
 
 VIOLATES = "one_charge_per_key"
 CLASS = "K18"
@@ -16,5 +16,5 @@ REPORT = "B05"
 
 
 class Mutant(Charging):
-    def upstream_key(self, charge: Charge) -> str:
-        return f"{charge.upstream_key}-{uuid4().hex}"
+    def upstream_key(self, operation: Operation) -> str:
+        return f"{operation.upstream_key}-{uuid4().hex}"

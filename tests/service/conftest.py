@@ -76,6 +76,7 @@ class Shop:
             "WEBHOOK_SECRET": SECRET,
             "PORT": "0",
             "RECONCILE_EVERY_S": "3600",  # tests run the reconciler themselves
+            "INVOICE_TOKEN": "shop",
         } | settings
 
     async def open(self, mutant: str = "", **settings: str) -> Running:
@@ -134,12 +135,41 @@ class Shop:
         *,
         tenant: str = "shop",
         at: int = 0,
+        **more: object,
     ) -> Seen:
         """Send ``POST /charges``."""
-        intent = {"order": order, "amount_minor": amount_minor}
+        intent = {"order": order, "amount_minor": amount_minor, **more}
         body = json.dumps(intent | {"currency": "EUR", "customer": CUSTOMER}).encode()
         headers = {"Authorization": f"Bearer {tenant}", "Idempotency-Key": key}
         return await self.send("POST", "/charges", headers, body, at)
+
+    async def authorise(self) -> str:
+        """Have a charge authorised and not captured; return its id."""
+        authorised = await self.pay(capture=False)
+        assert (authorised.status, authorised.json["status"]) == (201, "authorised")
+        return str(authorised.json["id"])
+
+    async def capture(
+        self, charge_id: str, key: str = "key-1", *, at: int = 0, **body: object
+    ) -> Seen:
+        return await self.change(f"/charges/{charge_id}/captures", key, body, at=at)
+
+    async def refund(
+        self, charge_id: str, key: str = "key-1", *, at: int = 0, **body: object
+    ) -> Seen:
+        return await self.change(f"/charges/{charge_id}/refunds", key, body, at=at)
+
+    async def change(
+        self,
+        path: str,
+        key: str,
+        body: dict[str, object],
+        *,
+        tenant: str = "shop",
+        at: int = 0,
+    ) -> Seen:
+        headers = {"Authorization": f"Bearer {tenant}", "Idempotency-Key": key}
+        return await self.send("POST", path, headers, json.dumps(body).encode(), at)
 
     async def read(self, path: str, *, tenant: str = "shop", at: int = 0) -> Any:
         seen = await self.send("GET", path, {"Authorization": f"Bearer {tenant}"}, at=at)
@@ -149,6 +179,11 @@ class Shop:
         """Return what the service believes of an order."""
         found = await self.read(f"/charges?order={order}", at=at)
         return str(found["data"][0]["status"])
+
+    async def entries_minor(self, *, at: int = 0) -> list[tuple[str, int]]:
+        """Return the kind and amount of every entry of the customer's account."""
+        ledger = await self.read(f"/accounts/{CUSTOMER}/ledger", at=at)
+        return [(entry["kind"], entry["amount_minor"]) for entry in ledger["entries"]]
 
     async def credits_minor(self, *, at: int = 0) -> list[int]:
         """Return what is booked to the customer's account, entry by entry."""
@@ -186,17 +221,25 @@ class Shop:
         *,
         secret: str = SECRET,
         at: int = 0,
+        signed_s_ago: float = 0,
         **more: Any,
     ) -> Seen:
         """Deliver one event about a charge."""
-        body = {"type": f"charge.{charge['status']}", "data": {"charge": charge, **more}}
-        return await self.deliver(json.dumps(body), event, secret=secret, at=at)
+        value = {"type": f"charge.{charge['status']}", "data": {"charge": charge, **more}}
+        body = json.dumps(value)
+        return await self.deliver(body, event, secret=secret, at=at, signed_s_ago=signed_s_ago)
 
     async def deliver(
-        self, body: str, event: str = "evt-1", *, secret: str = SECRET, at: int = 0
+        self,
+        body: str,
+        event: str = "evt-1",
+        *,
+        secret: str = SECRET,
+        at: int = 0,
+        signed_s_ago: float = 0,
     ) -> Seen:
-        """Send a body as an event, signed now."""
-        now = datetime.now(UTC)
+        """Send a body as an event, signed now or some seconds ago."""
+        now = datetime.now(UTC) - timedelta(seconds=signed_s_ago)
         headers = {
             "webhook-id": event,
             "webhook-timestamp": str(int(now.timestamp())),
@@ -219,12 +262,20 @@ class Shop:
         """Return the charges that moved money, by the provider's own ledger."""
         return [posting.charge for posting in self.simulator.provider.ledger.real_charges(order)]
 
-    def upstream_keys(self) -> list[str | None]:
+    def upstream_keys(self, operation: str = "charge.create") -> list[str | None]:
         """Return the upstream key of every attempt to charge, in order."""
         return [
             entry.key
             for entry in self.journal.entries
-            if entry.kind == "receive" and entry.value["operation"] == "charge.create"
+            if entry.kind == "receive" and entry.value["operation"] == operation
+        ]
+
+    def refunds_minor(self) -> list[int]:
+        """Return what went back, by the provider's own journal."""
+        return [
+            entry.value["amount_minor"]
+            for entry in self.journal.entries
+            if entry.kind == "effect" and entry.value["what"] == "charge.refunded"
         ]
 
     async def rows(self, query: str, *values: object) -> Sequence[dict[str, Any]]:
@@ -238,7 +289,7 @@ class Shop:
 
 @pytest.fixture(scope="session")
 async def shared_database(postgres: Postgres) -> str:
-    """One database for all: to drop three tables is quicker than to make a database."""
+    """One database for all: to drop its tables is quicker than to make a database."""
     return await postgres.create_database("service")
 
 
@@ -252,7 +303,8 @@ async def shop(shared_database: str, supervisor: Supervisor, tmp_path: Path) -> 
         closing.push_async_callback(simulator.stop)
         shop = Shop(simulator, journal, shared_database, client, supervisor, tmp_path, closing)
         await shop.rows(
-            "set client_min_messages = error; drop table if exists ledger, events, charges"
+            "set client_min_messages = error;"
+            " drop table if exists ledger, events, operations, alembic_version"
         )
         yield shop
         simulator.disarm()

@@ -1,8 +1,11 @@
 import asyncio
+import json
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+SECRET = "whsec_dGhlIHJlZmVyZW5jZSBzZXJ2aWNlJ3Mgc2VjcmV0"  # the shop's own
 
 if TYPE_CHECKING:
     from tests.service.conftest import Shop
@@ -271,3 +274,57 @@ async def test_what_is_not_signed_is_refused(shop: "Shop", headers: dict[str, st
 
     assert refused.status == 401
     assert await shop.rows("select 1 from events") == []
+
+
+OLD = "whsec_dGhlIG9sZCBzZWNyZXQsIHN0aWxsIGdvb2Q="
+
+
+async def test_while_secrets_are_rotated_either_is_good(shop: "Shop") -> None:
+    await shop.open(WEBHOOK_SECRET=f"{SECRET} {OLD}")
+    await shop.pay()
+    charge = await shop.provider_charge()
+
+    told = [
+        await shop.tell(charge, f"evt-{number}", secret=secret)
+        for number, secret in enumerate((SECRET, OLD, OLD.replace("dG", "dH")))
+    ]
+
+    assert [seen.status for seen in told] == [200, 200, 401]
+
+
+@pytest.mark.parametrize("seconds, status", [(-30, 401), (30, 401), (-5, 200)])
+async def test_a_signature_is_good_for_a_while_and_no_longer(
+    shop: "Shop", seconds: float, status: int
+) -> None:
+    await shop.open(WEBHOOK_TOLERANCE_S="15")
+    await shop.pay()
+
+    told = await shop.tell(await shop.provider_charge(), signed_s_ago=-seconds)
+
+    assert told.status == status
+
+
+@pytest.mark.parametrize("alias", ["payment.succeeded", "checkout.completed", "charge.updated"])
+async def test_an_alias_of_an_event_credits_nothing_more(shop: "Shop", alias: str) -> None:
+    await shop.open()
+    await shop.pay()
+    charge = await shop.provider_charge()
+    await shop.tell(charge)
+
+    told = await shop.deliver(json.dumps({"type": alias, "data": {"charge": charge}}), "evt-2")
+
+    assert told.status == 200
+    assert await shop.credits_minor() == [500]
+
+
+async def test_a_re_emitted_refund_is_booked_once(shop: "Shop") -> None:
+    await shop.open()
+    charge_id = (await shop.pay()).json["id"]
+    await shop.refund(charge_id, amount_minor=200)
+    charge = await shop.provider_charge()
+    refund = {"id": "re_1", "charge": "ch_1", "amount_minor": 200}
+
+    for event in ("evt-1", "evt-2"):
+        assert (await shop.tell(charge, event, refund=refund)).status == 200
+
+    assert await shop.entries_minor() == [("charge", 500), ("refund", 200)]

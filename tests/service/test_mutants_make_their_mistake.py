@@ -111,7 +111,7 @@ async def test_a_call_that_is_rolled_back_is_made_again(shop: "Shop", fault: str
     shop.go_wrong({"fault": fault, "times": 1, **CREATE})
 
     unclear = await shop.pay()
-    left_behind = await shop.rows("select 1 from charges")
+    left_behind = await shop.rows("select 1 from operations")
     paid = await shop.pay()
 
     assert (unclear.status, left_behind, paid.status) == (500, [], 201)

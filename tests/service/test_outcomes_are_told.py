@@ -2,18 +2,21 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from reference_impl.charge import Charge, Intent
-from reference_impl.decisions import Decision, Entry, decide
+from reference_impl.decisions import Both, Decision, Entry, decide, decide_change, refusal
+from reference_impl.operation import Change, Intent, Operation
 from reference_impl.outcomes import (
     Absent,
     Answer,
+    Authorised,
     Captured,
     Failed,
     Lost,
     Outcome,
+    Refunded,
     Then,
     Unknown,
     after_look,
@@ -21,14 +24,20 @@ from reference_impl.outcomes import (
     found,
 )
 
-CHARGE = Charge(
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+CHARGE = Operation(
     id="pay_1",
+    kind="charge",
     tenant="shop",
     intent=Intent("ord-1", 500, "EUR", "cus-1"),
     fingerprint="f",
     upstream_key="charge-pay_1",
-    lease_token=1,
-    status="in_flight",
+    created_at=NOW,
+)
+AUTHORISING = replace(CHARGE, intent=replace(CHARGE.intent, capture=False))
+CAPTURE = replace(CHARGE, id="cap_1", kind="capture", charge="pay_1", provider_charge="ch_1")
+REFUND = replace(
+    CAPTURE, id="ref_1", kind="refund", intent=replace(CHARGE.intent, amount_minor=200)
 )
 
 
@@ -95,6 +104,77 @@ def test_an_answer_proves_this_much(answer: Answer | Lost, outcome: Outcome) -> 
     assert classify(answer, CHARGE) == outcome
 
 
+def refunded(**changes: object) -> bytes:
+    return body({"id": "re_1", "charge": "ch_1", "amount_minor": 200} | changes)
+
+
+@pytest.mark.parametrize(
+    "operation, answer, outcome",
+    [
+        (AUTHORISING, Answer(201, body(shown("authorised"))), Authorised("ch_1")),
+        (AUTHORISING, Answer(201, body(shown())), Captured("ch_1", 500)),
+        (AUTHORISING, Answer(201, body(shown("pending"))), Unknown("pending", Then.LOOK)),
+        (CAPTURE, Answer(200, body(shown(reference=None))), Captured("ch_1", 500)),
+        (CAPTURE, Answer(200, body(shown("authorised"))), Unknown("authorised", Then.LOOK)),
+        (CAPTURE, Answer(200, body(shown(id="ch_2"))), Unknown("another_charge", Then.WAIT)),
+        (CAPTURE, Answer(200, body(shown(captured_minor=1))), Failed("captured_otherwise", "ch_1")),
+        (
+            CAPTURE,
+            Answer(402, body({"charge": shown("declined")})),
+            Failed("insufficient_funds", "ch_1"),
+        ),
+        (
+            CAPTURE,
+            Answer(409, body({"code": "illegal_transition"})),
+            Unknown("illegal_transition", Then.LOOK, spent=True),
+        ),
+        (CAPTURE, Answer(409, body({"code": "key_in_flight"})), Unknown("provider_409", Then.WAIT)),
+        (CAPTURE, Answer(404, b""), Unknown("provider_404", Then.LOOK, spent=True)),
+        (CAPTURE, Answer(503, b""), Unknown("provider_503", Then.LOOK)),
+        (REFUND, Answer(201, refunded()), Refunded("re_1", 200)),
+        (REFUND, Answer(201, refunded(charge="ch_2")), Unknown("another_refund", Then.WAIT)),
+        (REFUND, Answer(201, refunded(amount_minor=1)), Unknown("another_refund", Then.WAIT)),
+        (REFUND, Answer(201, b"<html>"), Unknown("garbage", Then.REPEAT)),
+        (
+            REFUND,
+            Answer(402, body({"code": "refund_declined"})),
+            Unknown("refund_declined", Then.LOOK, spent=True),
+        ),
+        (
+            REFUND,
+            Answer(422, body({"code": "refund_exceeds_capture"})),
+            Unknown("refund_exceeds_capture", Then.LOOK, spent=True),
+        ),
+        (REFUND, Answer(422, body({"code": "key_mismatch"})), Unknown("provider_422", Then.WAIT)),
+    ],
+)
+def test_an_answer_proves_this_much_of_other_operations(
+    operation: Operation, answer: Answer, outcome: Outcome
+) -> None:
+    assert classify(answer, operation) == outcome
+
+
+@pytest.mark.parametrize(
+    "operation, seen, outcome",
+    [
+        (CAPTURE, shown("authorised"), Absent()),
+        (CAPTURE, shown(), Captured("ch_1", 500)),
+        (CAPTURE, shown("cancelled"), Failed("cancelled", "ch_1")),
+        (CAPTURE, shown(id="ch_2"), Unknown("no_such_charge", Then.WAIT)),
+        (REFUND, shown(), Absent()),
+        (REFUND, shown(refunded_minor=199), Absent()),
+        (REFUND, shown(refunded_minor=200), Refunded(None, 200)),
+        (REFUND, shown("refunded", refunded_minor=500), Refunded(None, 200)),
+        (replace(REFUND, refunded_before_minor=100), shown(refunded_minor=200), Absent()),
+        (REFUND, shown(id="ch_2"), Unknown("no_such_charge", Then.WAIT)),
+    ],
+)
+def test_a_look_up_shows_what_became_of_a_change(
+    operation: Operation, seen: object, outcome: Outcome | Absent
+) -> None:
+    assert found(Answer(200, body({"data": [seen]})), operation) == outcome
+
+
 OTHERS = shown(id="ch_8", metadata={"charge_id": "pay_8"})
 
 
@@ -129,9 +209,11 @@ ERROR = Unknown("provider_500", Then.LOOK)
     [
         (ERROR, Captured("ch_1", 500), Captured("ch_1", 500)),
         (ERROR, Failed("declined"), Failed("declined")),
+        (ERROR, Refunded(None, 200), Refunded(None, 200)),
+        (ERROR, Authorised("ch_1"), Authorised("ch_1")),
         (ERROR, Unknown("pending", Then.LOOK), Unknown("pending", Then.WAIT)),
         (ERROR, Absent(), Unknown("provider_500", Then.REPEAT)),
-        (replace(ERROR, spent=True), Absent(), Failed("provider_error")),
+        (replace(ERROR, spent=True), Absent(), Failed("provider_500")),
         (replace(ERROR, spent=True), Unknown("no_look_up", Then.WAIT), None),
     ],
 )
@@ -141,7 +223,7 @@ def test_a_look_up_makes_an_error_definite_or_leaves_it_unknown(
     assert after_look(outcome, look) == (known or look)
 
 
-def settled(outcome: Outcome) -> Charge:
+def settled(outcome: Outcome) -> Operation:
     charge = decide(CHARGE, outcome).settled
     assert charge is not None
     return charge
@@ -158,7 +240,7 @@ def test_a_capture_is_stored_answered_and_booked() -> None:
     assert (SUCCEEDED.status, SUCCEEDED.provider_charge) == ("succeeded", "ch_1")
     assert SUCCEEDED.reply is not None
     assert SUCCEEDED.reply.status == 201
-    assert repr(SUCCEEDED) == "<Charge pay_1 succeeded 500 EUR minor>"
+    assert repr(SUCCEEDED) == "<Operation charge pay_1 succeeded 500 EUR minor>"
 
 
 def test_a_failure_is_stored_and_answered_and_not_booked() -> None:
@@ -169,12 +251,12 @@ def test_a_failure_is_stored_and_answered_and_not_booked() -> None:
 
 
 @pytest.mark.parametrize("charge", [CHARGE, SUCCEEDED, FAILED])
-def test_an_unknown_outcome_decides_nothing(charge: Charge) -> None:
+def test_an_unknown_outcome_decides_nothing(charge: Operation) -> None:
     assert decide(charge, Unknown("timeout", Then.WAIT)) == Decision()
 
 
 @pytest.mark.parametrize("charge", [SUCCEEDED, FAILED])
-def test_a_late_failure_changes_nothing(charge: Charge) -> None:
+def test_a_late_failure_changes_nothing(charge: Operation) -> None:
     assert decide(charge, Failed("cancelled")) == Decision()
 
 
@@ -194,3 +276,121 @@ def test_money_taken_after_a_failure_is_believed_and_an_alarm() -> None:
     assert decision.settled == SUCCEEDED
     assert decision.entry == Entry("charge", 500)
     assert decision.alarm == "a charge recorded as failed took money"
+
+
+AUTHORISED = decide(AUTHORISING, Authorised("ch_1")).settled or AUTHORISING
+
+
+def test_an_authorised_charge_is_answered_and_not_booked() -> None:
+    decision = decide(AUTHORISING, Authorised("ch_1"))
+
+    assert decision == Decision(AUTHORISED)
+    assert (AUTHORISED.status, AUTHORISED.provider_charge) == ("authorised", "ch_1")
+    assert AUTHORISED.reply is not None
+    assert AUTHORISED.reply.status == 201
+
+
+def test_an_authorised_charge_that_is_captured_keeps_its_answer() -> None:
+    decision = decide(AUTHORISED, Captured("ch_1", 300))
+
+    assert decision.settled is not None
+    assert (decision.settled.status, decision.settled.captured_minor) == ("succeeded", 300)
+    assert decision.settled.reply == AUTHORISED.reply
+    assert decision.entry == Entry("charge", 300)
+
+
+def test_an_authorised_charge_that_is_cancelled_has_failed() -> None:
+    decision = decide(AUTHORISED, Failed("cancelled"))
+
+    assert decision.settled is not None
+    assert (decision.settled.status, decision.settled.provider_charge) == ("failed", "ch_1")
+
+
+@pytest.mark.parametrize("charge", [AUTHORISED, SUCCEEDED, FAILED])
+def test_a_late_authorisation_changes_nothing(charge: Operation) -> None:
+    assert decide(charge, Authorised("ch_1")) == Decision()
+
+
+def test_a_capture_settles_itself_and_its_charge() -> None:
+    both = decide_change(CAPTURE, AUTHORISED, Captured("ch_1", 500))
+
+    assert both.change.settled is not None
+    assert (both.change.settled.status, both.change.entry) == ("succeeded", None)
+    assert both.charge == decide(AUTHORISED, Captured("ch_1", 500))
+    assert both.given_up_minor == 0
+
+
+@pytest.mark.parametrize("refund, entry", [("re_1", Entry("refund", 200, "re_1")), (None, None)])
+def test_a_refund_is_booked_to_its_charge_once_it_has_a_name(
+    refund: str | None, entry: Entry | None
+) -> None:
+    both = decide_change(REFUND, SUCCEEDED, Refunded(refund, 200))
+
+    assert both.change.settled is not None
+    assert both.change.settled.provider_refund == refund
+    assert both.charge == Decision(entry=entry)
+
+
+@pytest.mark.parametrize("change, given_up_minor", [(REFUND, 200), (CAPTURE, 0)])
+def test_a_change_that_failed_gives_up_what_was_set_aside(
+    change: Operation, given_up_minor: int
+) -> None:
+    both = decide_change(change, SUCCEEDED, Failed("refused"))
+
+    assert both.change.settled is not None
+    assert both.change.settled.reply is not None
+    assert (both.change.settled.status, both.change.settled.reply.status) == ("failed", 402)
+    assert both.charge == Decision()
+    assert both.given_up_minor == given_up_minor
+
+
+def test_an_unknown_outcome_of_a_change_decides_nothing() -> None:
+    assert decide_change(REFUND, SUCCEEDED, Unknown("timeout", Then.WAIT)) == Both(Decision())
+
+
+def test_a_refund_is_never_decided_without_its_charge() -> None:
+    with pytest.raises(AssertionError):
+        decide(SUCCEEDED, Refunded("re_1", 200))
+
+
+@pytest.mark.parametrize(
+    "change, charge, code",
+    [
+        (Change("capture", "pay_1"), AUTHORISED, None),
+        (Change("capture", "pay_1", 500), AUTHORISED, None),
+        (Change("capture", "pay_1", 501), AUTHORISED, "exceeds"),
+        (Change("capture", "pay_1"), SUCCEEDED, "not_possible"),
+        (Change("capture", "pay_1"), CHARGE, "charge_in_flight"),
+        (Change("refund", "pay_1", 9_999), SUCCEEDED, None),  # that is the constraint's business
+        (Change("refund", "pay_1"), AUTHORISED, "not_possible"),
+        (Change("refund", "pay_1"), FAILED, "not_possible"),
+        (Change("refund", "pay_1"), CHARGE, "charge_in_flight"),
+    ],
+)
+def test_a_charge_shows_whether_it_can_be_changed(
+    change: Change, charge: Operation, code: str | None
+) -> None:
+    refused = refusal(change, charge)
+
+    assert (None if refused is None else refused.code) == code
+
+
+def test_a_fingerprint_covers_every_field_of_the_intent() -> None:
+    intent = CHARGE.intent
+    others = [
+        replace(intent, order="x"),
+        replace(intent, amount_minor=1),
+        replace(intent, currency="USD"),
+        replace(intent, customer="x"),
+        replace(intent, capture=False),
+    ]
+    changes = [
+        Change("refund", "a"),
+        Change("refund", "a", 1),
+        Change("refund", "b"),
+        Change("capture", "a"),
+    ]
+
+    fingerprints = [each.fingerprint() for each in (intent, *others)]
+    fingerprints += [each.fingerprint() for each in changes]
+    assert len(set(fingerprints)) == 10

@@ -42,7 +42,7 @@ async def test_what_a_killed_process_leaves_behind_is_repaired_by_the_reconciler
     await asyncio.gather(paying, return_exceptions=True)
     shop.simulator.disarm()
     await shop.open()
-    [left_behind] = await shop.rows("select status, upstream_key from charges")
+    [left_behind] = await shop.rows("select status, upstream_key from operations")
     reconciled = await shop.reconcile()
 
     assert left_behind["status"] == "in_flight"
@@ -68,7 +68,7 @@ async def test_a_dead_owner_is_overtaken_by_the_retry_once_its_lease_is_over(
     await shop.open()
 
     within_the_lease = await shop.pay(at=1)
-    await shop.rows("update charges set lease_until = now()")
+    await shop.rows("update operations set lease_until = now()")
     after_it = await shop.pay(at=1)
 
     assert within_the_lease.status == 409
@@ -81,7 +81,7 @@ async def test_a_late_owner_changes_nothing(shop: "Shop") -> None:
     shop.go_wrong({**HELD, "seam": "before_commit", "times": 1})
     late = asyncio.create_task(shop.pay())
     await shop.parked()
-    await shop.rows("update charges set lease_token = lease_token + 1")
+    await shop.rows("update operations set lease_token = lease_token + 1")
 
     shop.simulator.disarm()
     overtaken = await late
@@ -121,5 +121,5 @@ async def test_a_process_that_is_asked_to_stop_ends_what_it_began(shop: "Shop") 
 
     assert (await paying).status == 201
     assert await stopping == 0
-    [row] = await shop.rows("select status from charges")
+    [row] = await shop.rows("select status from operations")
     assert row["status"] == "succeeded"

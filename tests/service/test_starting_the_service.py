@@ -46,7 +46,12 @@ def test_what_is_not_set_has_its_default() -> None:
         ({"PORT": "http"}, "PORT: Input should be a valid integer"),
         ({"PORT": "70000"}, "PORT: Input should be less than or equal to 65535"),
         ({"PROVIDER_TIMEOUT_S": "0"}, "PROVIDER_TIMEOUT_S: Input should be greater than 0"),
-        ({"LEASE_S": "5"}, "LEASE_S must exceed PROVIDER_TIMEOUT_S"),
+        ({"WEBHOOK_TOLERANCE_S": "301"}, "WEBHOOK_TOLERANCE_S: Input should be less than or"),
+        ({"WORKERS": "0"}, "WORKERS: Input should be greater than or equal to 1"),
+        (
+            {"PROVIDER_KEY_RETENTION_S": "5"},
+            "PROVIDER_KEY_RETENTION_S must exceed PROVIDER_TIMEOUT_S",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line_that_names_it_and_no_secret(
@@ -74,7 +79,7 @@ def _started(environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        ({"LEASE_S": "1"}, "reference_impl: LEASE_S must exceed PROVIDER_TIMEOUT_S\n"),
+        ({"LEASE_S": "soon"}, "reference_impl: LEASE_S: Input should be a valid number"),
         ({"REFERENCE_MUTANT": "nobody"}, "reference_impl: REFERENCE_MUTANT: no mutant 'nobody'"),
     ],
 )
