@@ -297,3 +297,22 @@ async def test_what_is_not_a_charge_is_refused_and_reserves_nothing(
     assert refused.headers["Content-Type"] == "application/problem+json"
     assert await shop.rows("select 1 from operations") == []
     assert shop.upstream_keys() == []
+
+
+async def test_what_is_too_much_at_once_is_refused_before_it_reserves_anything(
+    shop: "Shop", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reference_impl.app.WORK_LIMIT", 1)
+    await shop.open()
+    shop.go_wrong(HELD)
+    first = asyncio.create_task(shop.pay())
+    await shop.parked()
+
+    refused = await shop.pay("key-2", "ord-2")
+    shop.simulator.disarm()
+
+    assert (refused.status, refused.json["code"]) == (503, "overloaded")
+    assert refused.headers["Retry-After"] == "1"
+    assert len(await shop.rows("select 1 from operations")) == 1
+    assert (await first).status == 201
+    assert (await shop.pay("key-2", "ord-2")).status == 201

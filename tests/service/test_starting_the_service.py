@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reference_impl.settings import SettingsError, read_settings
+from reference_impl.settings import Settings, SettingsError, read_settings
 
 if TYPE_CHECKING:
     from tests.service.conftest import Shop
@@ -31,6 +31,13 @@ def test_what_is_not_set_has_its_default() -> None:
     assert settings.provider_url == "http://127.0.0.1:1"
     assert settings.database.drivername == "postgresql+psycopg"
     assert "hunter2" not in repr(settings)
+
+
+def test_every_setting_has_its_place_in_the_readme() -> None:
+    readme = (ROOT / "reference_impl" / "README.md").read_text()
+
+    missing = {name for name in Settings.model_fields if f"`{name.upper()}`" not in readme}
+    assert missing == set()
 
 
 @pytest.mark.parametrize(
