@@ -60,6 +60,10 @@ FAULTS: list[dict[str, object]] = [
 ]
 
 
+class NotReady(Exception):
+    """The processes did not come back; the message is what they said last."""
+
+
 @dataclass
 class World:
     """All that runs, and what the clients have been told."""
@@ -127,10 +131,13 @@ class World:
 
     async def ready_worker(self) -> int:
         """Wait until all processes are ready; return the id of one of them."""
-        async with asyncio.timeout(SETTLES_WITHIN_S):
-            while len(self._ready) < PROCESSES:
-                await asyncio.sleep(POLL_S)
-                self._read_log()
+        try:
+            async with asyncio.timeout(SETTLES_WITHIN_S):
+                while len(self._ready) < PROCESSES:
+                    await asyncio.sleep(POLL_S)
+                    self._read_log()
+        except TimeoutError:
+            raise NotReady("\n".join(self._complaints[-20:])) from None
         return self.chance.choice(sorted(self._ready))
 
     def _read_log(self) -> None:
@@ -138,9 +145,12 @@ class World:
         for line in lines:
             if '"listening"' in line:
                 self._ready.add(json.loads(line)["pid"])
+            elif '"level": "info"' not in line:
+                self._complaints.append(line)
 
     _unfinished: str = ""
     _ready: set[int] = field(default_factory=set)
+    _complaints: list[str] = field(default_factory=list)
 
     # --- the judge ------------------------------------------------------------------------
 

@@ -6,13 +6,14 @@ Rule 2: it stops in this order: no new requests, running ones end, the reconcile
 """
 
 import asyncio
+import importlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 from uuid import uuid4
 
 import stamina
@@ -90,8 +91,19 @@ def surroundings_of(settings: Settings) -> Surroundings:
 
 def provider_of(settings: Settings) -> Provider:
     """Return the client of the provider that the settings name."""
+    url, timeout_s = settings.provider_url, settings.provider_timeout_s
     api_key = settings.provider_api_key.get_secret_value()
-    return GenericProvider(settings.provider_url, api_key, settings.provider_timeout_s)
+    match settings.provider_kind:
+        case "generic":
+            return GenericProvider(url, api_key, timeout_s)
+        case "stripe":
+            # An extra: whoever does not speak to Stripe need not have its library.
+            module = importlib.import_module("reference_impl.provider_stripe")
+            client: Provider = module.StripeProvider(
+                url, api_key, timeout_s, settings.stripe_payment_method
+            )
+            return client
+    assert_never(settings.provider_kind)
 
 
 def sender_of(settings: Settings) -> Sender:

@@ -5,7 +5,7 @@ Rule 2: secrets are never part of a message or a repr.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -58,6 +58,8 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: Port = 8000
     database_url: Annotated[str, AfterValidator(_database), Field(repr=False)]
+    provider_kind: Literal["generic", "stripe"] = "generic"
+    stripe_payment_method: str = "pm_card_visa"
     provider_url: Annotated[str, AfterValidator(_provider)]
     provider_api_key: Annotated[SecretStr, Field(min_length=1)]
     provider_key_retention_s: Annotated[float, Field(gt=0)] = 86_400.0

@@ -3,17 +3,20 @@
 Rule 1: the parent runs no event loop and no thread, so a fork copies nothing half done.
 Rule 2: workers listen at one address, each with a socket of its own; the kernel shares out the
         connections. (Windows has neither fork nor shared ports; there, start several processes.)
-Rule 3: a worker that dies is replaced, at once if it ever served. One that never could ends
-        them all: its reason is the same for the next one.
+Rule 3: a worker that dies is replaced: at once if it served, after a moment if it could not. As
+        long as none ever could, the first that fails ends them all: its reason is the same for
+        the next one.
 Rule 4: workers end with their parent, however it went: the pipe between them closes.
 """
 
 import logging
 import os
+import select
 import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
@@ -28,6 +31,7 @@ Serve = Callable[[int, Callable[[], None]], int]
 """Serves until the file descriptor closes, says when it is ready, returns the exit code."""
 
 READY: Final = b"."
+PAUSE_S: Final = 0.5
 
 
 class Workers:
@@ -38,6 +42,7 @@ class Workers:
         self.number = number
         self._ready: dict[int, int] = {}  # by pid: where a worker says that it is ready
         self._stopping = False
+        self._ever_served = False
         # Never written to: it closes when the parent is gone, and that is the message.
         self._alive_in, self._alive_out = os.pipe()
 
@@ -57,6 +62,10 @@ class Workers:
                 continue
             log.warning("worker ended", extra={"pid": pid, "code": ended})
             if served:
+                self._ever_served = True
+                self._fork()
+            elif self._ever_served or self._one_serves():
+                time.sleep(PAUSE_S)
                 self._fork()
             else:
                 code = ended if ended > 0 else 1
@@ -83,6 +92,10 @@ class Workers:
         finally:
             sys.stderr.flush()
             os._exit(code)  # the parent's own endings are not ours to run
+
+    def _one_serves(self) -> bool:
+        ready, _, _ = select.select(list(self._ready.values()), [], [], 0)
+        return bool(ready)
 
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True

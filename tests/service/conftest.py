@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -296,12 +296,29 @@ async def shared_database(postgres: Postgres) -> str:
 @pytest.fixture
 async def shop(shared_database: str, supervisor: Supervisor, tmp_path: Path) -> AsyncIterator[Shop]:
     """A shop without a service and with an empty database."""
+    async with _shop("generic", shared_database, supervisor, tmp_path) as shop:
+        yield shop
+
+
+@pytest.fixture
+async def stripe_shop(
+    shared_database: str, supervisor: Supervisor, tmp_path: Path
+) -> AsyncIterator[Shop]:
+    """The same, at a provider that speaks as Stripe does."""
+    async with _shop("stripe", shared_database, supervisor, tmp_path) as shop:
+        yield shop
+
+
+@asynccontextmanager
+async def _shop(
+    dialect: str, database_url: str, supervisor: Supervisor, folder: Path
+) -> AsyncIterator[Shop]:
     journal = Journal()
-    simulator = Simulator(sink=journal)
+    simulator = Simulator(dialect=dialect, sink=journal)
     await simulator.start()
     async with AsyncExitStack() as closing, aiohttp.ClientSession() as client:
         closing.push_async_callback(simulator.stop)
-        shop = Shop(simulator, journal, shared_database, client, supervisor, tmp_path, closing)
+        shop = Shop(simulator, journal, database_url, client, supervisor, folder, closing)
         await shop.rows(
             "set client_min_messages = error;"
             " drop table if exists ledger, events, operations, alembic_version"
