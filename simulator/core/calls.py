@@ -15,6 +15,7 @@ from simulator.core.values import value
 if TYPE_CHECKING:
     from simulator.core.messages import HttpRequest
     from simulator.core.results import Problem
+    from simulator.core.rules import Armed
 
 
 @value(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Call:
     """One request to the provider, from its arrival on.
 
     ``order`` is the merchant's reference, its own or that of the charge it names. ``cause`` is
-    the index of its ``receive`` record.
+    the index of its ``receive`` record. ``faults`` are those which it asked for itself.
     """
 
     id: str
@@ -158,6 +159,7 @@ class Call:
     fingerprint: str | None
     request: "HttpRequest"
     cause: int
+    faults: "tuple[Armed, ...]" = ()
 
     @property
     def asked(self) -> object:

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from simulator.core.faults import Tamper
 from simulator.core.values import value
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ class Delivery:
     """The duty to tell one endpoint of one event. Faults read it and never write.
 
     ``attempts`` counts those begun so far, so that the coming one is ``attempts + 1``.
-    ``in_turn`` is how many copies are sent one after the other's acknowledgement.
+    ``in_turn`` is how many copies are sent one after the other's acknowledgement, ``gap_s`` how
+    long after it. ``postponed`` counts how often a fault has put it off, ``overtakes`` says that
+    another one of its order waits to be overtaken, and ``followers`` wait for its end.
+    ``foreign_id`` is an event id that another account has had already.
     """
 
     id: str
@@ -55,8 +59,19 @@ class Delivery:
     endpoint: Endpoint
     attempts: int = 0
     in_turn: int = 1
+    gap_s: float = 0.0
     acknowledged: bool = False
     withheld: bool = False
+    forged: bool = False
+    postponed: int = 0
+    overtakes: bool = False
+    foreign_id: str | None = None
+    followers: "tuple[Turn, ...]" = ()
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it is a true event's, still to be sent for the first time, and not put off."""
+        return self.attempts == 0 and self.postponed == 0 and self.event.repeats is None
 
     def __repr__(self) -> str:
         told = "acknowledged" if self.acknowledged else f"{self.attempts} attempts"
@@ -78,6 +93,7 @@ class Attempt:
     url: str
     secrets: tuple[str, ...]
     cause: int
+    tamper: Tamper = field(default_factory=Tamper)
 
     @property
     def secret(self) -> str:
@@ -130,6 +146,7 @@ class Deliveries:
     _due: list[tuple[float, int, Turn]] = field(default_factory=list)
     _pushed: int = 0
     _in_flight: dict[str, Turn] = field(default_factory=dict)
+    _overtakable: dict[tuple[str, str, str | None], Turn] = field(default_factory=dict)
     _told: dict[str, set[str]] = field(default_factory=dict)
     _untold: dict[str, set[str]] = field(default_factory=dict)
 
@@ -156,11 +173,36 @@ class Deliveries:
 
     def owe(self, delivery: Delivery, now: float) -> None:
         """Take on a duty: its first attempt is due when the schedule says."""
-        self.by_id[delivery.id] = delivery
         event, url = delivery.event.id, delivery.endpoint.url
+        self.by_id[delivery.id] = delivery
         if url not in self._told.get(event, ()):
             self._untold.setdefault(event, set()).add(url)
         self._push(now + self.schedule_s[0], Turn(delivery))
+
+    def postpone(self, turn: Turn, due_s: float, *, until_overtaken: bool) -> None:
+        """Put a turn off; with ``until_overtaken`` at most until a later event has been told."""
+        turn.delivery.postponed += 1
+        if until_overtaken:
+            self._overtakable[_line(turn.delivery)] = turn
+        self._push(due_s, turn)
+
+    def is_awaited(self, delivery: Delivery) -> bool:
+        """Tell whether another delivery of this order waits to be overtaken by this one."""
+        waiting = self._overtakable.get(_line(delivery))
+        return waiting is not None and waiting.delivery is not delivery
+
+    def attempts_in_flight(self) -> dict[str, Turn]:
+        """Return the attempts that have been begun and not yet finished, by id."""
+        return dict(self._in_flight)
+
+    def another_secret(self, than: Endpoint) -> str | None:
+        """Return the secret of some other endpoint, if there is one with another secret."""
+        return next((e.secret for e in self.endpoints if e.secret != than.secret), None)
+
+    def expect(self, delivery: Delivery) -> None:
+        """Know of a duty that begins when the one before it has ended."""
+        self.by_id[delivery.id] = delivery
+        self._untold.setdefault(delivery.event.id, set()).add(delivery.endpoint.url)
 
     def next_due(self, now: float) -> Turn | None:
         """Take the next turn that is due, if any."""
@@ -190,6 +232,8 @@ class Deliveries:
 
     def begin(self, attempt_id: str, turn: Turn) -> int:
         """Count one attempt as begun, and return its number."""
+        if self._overtakable.get(_line(turn.delivery)) is turn:
+            del self._overtakable[_line(turn.delivery)]  # it was not overtaken in time
         turn.delivery.attempts += 1
         self._in_flight[attempt_id] = turn
         return turn.delivery.attempts
@@ -201,8 +245,12 @@ class Deliveries:
     def finish(self, attempt_id: str, now: float, *, acknowledged: bool) -> None:
         """Plan what follows from an attempt's outcome: nothing, a retry or the next copy."""
         turn = self._in_flight.pop(attempt_id)
+        if acknowledged or turn.delivery.event.repeats is not None:
+            self._let_follow(turn.delivery, now)
         if acknowledged:
             self._acknowledge(turn, now)
+        elif turn.delivery.forged:
+            pass  # a forger has no schedule
         elif turn.tries + 1 < len(self.schedule_s):
             wait_s = self.schedule_s[turn.tries + 1]
             self._push(now + wait_s, Turn(turn.delivery, turn.copy, turn.tries + 1))
@@ -218,9 +266,28 @@ class Deliveries:
         self._told.setdefault(event, set()).add(url)
         self._untold.get(event, set()).discard(url)
         if turn.copy < delivery.in_turn:
-            self._push(now, Turn(delivery, turn.copy + 1))
+            self._push(now + delivery.gap_s, Turn(delivery, turn.copy + 1))
+        overtaken = self._overtakable.get(_line(delivery))
+        if overtaken is not None and overtaken.delivery is not delivery:
+            del self._overtakable[_line(delivery)]
+            self._due = sorted(
+                (min(due_s, now) if turn is overtaken else due_s, place, turn)
+                for due_s, place, turn in self._due
+            )
+
+    def _let_follow(self, delivery: Delivery, now: float) -> None:
+        """Let come what has waited for this delivery, once."""
+        followers, delivery.followers = delivery.followers, ()
+        for turn in followers:
+            self._push(now, turn)
 
     def _push(self, due_s: float, turn: Turn) -> None:
         if turn.delivery.endpoint in self.endpoints:
             self._pushed += 1
             heappush(self._due, (due_s, self._pushed, turn))
+
+
+def _line(delivery: Delivery) -> tuple[str, str, str | None]:
+    """Return what deliveries have in common that can overtake each other."""
+    event = delivery.event
+    return delivery.endpoint.url, event.account, event.order
