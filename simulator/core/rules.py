@@ -116,6 +116,10 @@ class Plan:
                     self._index.setdefault(address, []).append(each)
         self.seams = frozenset(seam for seam, _, _ in self._index)
 
+    def reseed(self, seed: int) -> None:
+        """Let chance begin anew; the rules in force stay as they are."""
+        self._chance = Random(seed)
+
     def stop(self) -> None:
         """Let no rule fire any more. What has fired stays known."""
         self._index = {}
