@@ -110,6 +110,9 @@ class ResendEvent:
     event: str
 
 
+LOOKUPS: Final = frozenset({ReadCharge.operation, ListCharges.operation})
+"""The operations by which a caller finds out what happened to its charges."""
+
 ChargeParams = CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
 EventParams = ReadEvent | ListEvents | ResendEvent
 Params = ChargeParams | EventParams

@@ -7,7 +7,7 @@ Rule 3: time comes in as a number: virtual seconds in results, real seconds in s
 
 from typing import Protocol
 
-from simulator.core.calls import Operation, Unreadable
+from simulator.core.calls import ChargeParams, EventParams, Operation, Unreadable
 from simulator.core.events import Event
 from simulator.core.idempotency import KeyPolicy
 from simulator.core.messages import HttpReply, HttpRequest
@@ -35,6 +35,14 @@ class Dialect(Protocol):
 
     def read(self, request: HttpRequest) -> Operation | Unreadable:
         """Tell what a request asks for."""
+
+    def ask(
+        self, params: ChargeParams | EventParams, account: str, key: str | None = None
+    ) -> HttpRequest:
+        """Write the request that ``read`` reads as this: what a caller would send.
+
+        Examples, the conformance suite and the fuzzer's corpus are made of it.
+        """
 
     def answer(self, result: Result) -> HttpReply:
         """Put a result into words."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simulator.core.calls import Call, ListCharges, ReadCharge
+from simulator.core.calls import LOOKUPS, Call
 from simulator.core.faults import Between, Fault, Hold, Misreport
 from simulator.core.messages import HttpReply, Until
 
@@ -22,11 +22,11 @@ class DeliverBeforeCommitIsVisible(Fault):
     at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000
 
     def before_commit(self, call: Call) -> Misreport | None:
-        if not isinstance(call.params, ReadCharge | ListCharges):
+        if call.operation not in LOOKUPS:
             return None
         return Misreport(lag_s=self.invisible_ms / 1000)
 
     def after_commit(self, call: Call, reply: HttpReply) -> Hold | None:
-        if isinstance(call.params, ReadCharge | ListCharges):
+        if call.operation in LOOKUPS:
             return None
         return Hold(Until("delivered", at_most_ms=self.at_most_ms))

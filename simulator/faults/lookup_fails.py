@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from simulator.core.calls import Call, ListCharges, ReadCharge
+from simulator.core.calls import LOOKUPS, Call
 from simulator.core.faults import Answer, Between, Fault
 
 
@@ -15,6 +15,6 @@ class LookupFails(Fault):
     code: str = "unavailable"
 
     def before_commit(self, call: Call) -> Answer | None:
-        if not isinstance(call.params, ReadCharge | ListCharges):
+        if call.operation not in LOOKUPS:
             return None
         return Answer(self.status, self.code)

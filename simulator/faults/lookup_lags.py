@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simulator.core.calls import Call, ListCharges, ReadCharge
+from simulator.core.calls import LOOKUPS, Call
 from simulator.core.faults import Between, Fault, Misreport
 
 
@@ -21,6 +21,6 @@ class LookupLags(Fault):
     lag_ms: Annotated[int, Between(1, 31_536_000_000)] = 5_000
 
     def before_commit(self, call: Call) -> Misreport | None:
-        if not isinstance(call.params, ReadCharge | ListCharges):
+        if call.operation not in LOOKUPS:
             return None
         return Misreport(lag_s=self.lag_ms / 1000)

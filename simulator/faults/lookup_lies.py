@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from simulator.core.calls import Call, ListCharges, ReadCharge
+from simulator.core.calls import LOOKUPS, Call
 from simulator.core.charges import Status
 from simulator.core.faults import Fault, Misreport
 
@@ -17,7 +17,7 @@ class LookupLies(Fault):
     lie: Literal["absent", "declined", "cancelled", "captured"] = "absent"
 
     def before_commit(self, call: Call) -> Misreport | None:
-        if not isinstance(call.params, ReadCharge | ListCharges):
+        if call.operation not in LOOKUPS:
             return None
         if self.lie == "absent":
             return Misreport(lag_s=float("inf"))
