@@ -109,19 +109,15 @@ class Sender:
             ) as answer:
                 body = await answer.content.read(ANSWER_LIMIT_BYTES)
                 return Answered(answer.status, body)
-        except _CutOffError:
-            return NoAnswer("cut off in the middle of the request")
         except TimeoutError:
             return NoAnswer(f"timed out after {self._timeout.total:g} s")
         except (ClientError, OSError, ValueError) as error:
+            if attempt.tamper.cut:
+                return NoAnswer("cut off in the middle of the request")
             return NoAnswer(f"{type(error).__name__}: {error}")
-
-
-class _CutOffError(Exception):
-    """The request was to break off here."""
 
 
 async def _half_of(body: bytes) -> AsyncIterator[bytes]:
     """Give half of a body away, and then fail as a connection does."""
     yield body[: len(body) // 2]
-    raise _CutOffError
+    raise ConnectionAbortedError
