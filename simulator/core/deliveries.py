@@ -147,6 +147,7 @@ class Deliveries:
     _pushed: int = 0
     _in_flight: dict[str, Turn] = field(default_factory=dict)
     _overtakable: dict[tuple[str, str, str | None], Turn] = field(default_factory=dict)
+    _overtaken: dict[str, Turn] = field(default_factory=dict)
     _told: dict[str, set[str]] = field(default_factory=dict)
     _untold: dict[str, set[str]] = field(default_factory=dict)
 
@@ -232,8 +233,9 @@ class Deliveries:
 
     def begin(self, attempt_id: str, turn: Turn) -> int:
         """Count one attempt as begun, and return its number."""
-        if self._overtakable.get(_line(turn.delivery)) is turn:
-            del self._overtakable[_line(turn.delivery)]  # it was not overtaken in time
+        waiting = self._overtakable.pop(_line(turn.delivery), None) if self._overtakable else None
+        if waiting is not None and waiting is not turn:  # else it was not overtaken in time
+            self._overtaken[turn.delivery.id] = waiting
         turn.delivery.attempts += 1
         self._in_flight[attempt_id] = turn
         return turn.delivery.attempts
@@ -267,9 +269,8 @@ class Deliveries:
         self._untold.get(event, set()).discard(url)
         if turn.copy < delivery.in_turn:
             self._push(now + delivery.gap_s, Turn(delivery, turn.copy + 1))
-        overtaken = self._overtakable.get(_line(delivery))
-        if overtaken is not None and overtaken.delivery is not delivery:
-            del self._overtakable[_line(delivery)]
+        overtaken = self._overtaken.pop(delivery.id, None)
+        if overtaken is not None:
             self._due = sorted(
                 (min(due_s, now) if turn is overtaken else due_s, place, turn)
                 for due_s, place, turn in self._due

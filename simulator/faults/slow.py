@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Literal
+from typing import Annotated, Literal, assert_never
 
 from simulator.core.calls import Call
 from simulator.core.faults import Between, Fault, Hold
@@ -50,6 +50,8 @@ class Slow(Fault):
             case "lognormal":
                 least, most = math.log(max(low, 1)), math.log(max(high, 1))
                 drawn = chance.lognormvariate((least + most) / 2, (most - least) / 6)
+            case _:
+                assert_never(self.distribution)
         return round(min(max(drawn, low), high))
 
     def _stand(self, seam: Seam, call: Call) -> Hold | None:
