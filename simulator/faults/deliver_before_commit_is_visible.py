@@ -17,6 +17,7 @@ class DeliverBeforeCommitIsVisible(Fault):
     """
 
     fair: ClassVar[bool] = False
+    needs_listener: ClassVar[bool] = True
 
     invisible_ms: Annotated[int, Between(1, 86_400_000)] = 1_000
     at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000
