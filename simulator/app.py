@@ -75,7 +75,7 @@ class App:
         """Answer one request: now, later, or never."""
         read = await wire.read(request, source)
         if isinstance(read, wire.Unread):
-            return wire.response(self._refusal(read))
+            return wire.response(self.refusal(read))
         action, *others = self.provider.receive(read, self._clock.now())
         received = self._latest
         self._do(others)
@@ -99,6 +99,25 @@ class App:
         """Reset every connection on which nothing would ever be said."""
         for connection in tuple(self._silent):
             self._end_silence(connection)
+
+    def refusal(self, unread: wire.Unread) -> HttpReply:
+        """Put into the dialect's words that a request never came to be a call."""
+        match unread:
+            case wire.Unread.TOO_LARGE:
+                limit = f"a body has at most {wire.BODY_LIMIT_BYTES} bytes"
+                problem = Problem("too_large", limit, status=413)
+            case wire.Unread.BROKEN:
+                problem = Problem("bad_request", "the body could not be read", status=400)
+            case wire.Unread.NO_HTTP:
+                problem = Problem("bad_request", "this is no HTTP request", status=400)
+            case _:
+                assert_never(unread)
+        return self.provider.dialect.answer(problem)
+
+    @property
+    def silences(self) -> int:
+        """How many connections are open on which nothing will be said."""
+        return len(self._silent)
 
     async def _stand(
         self, request: web.BaseRequest, received: Entry, action: Held | Waiting
@@ -162,15 +181,3 @@ class App:
         end = self._silent.pop(connection, None)
         if end is not None and not end.done():
             end.set_result(None)
-
-    def _refusal(self, unread: wire.Unread) -> HttpReply:
-        """Put into the dialect's words that a request never came to be a call."""
-        match unread:
-            case wire.Unread.TOO_LARGE:
-                limit = f"a body has at most {wire.BODY_LIMIT_BYTES} bytes"
-                problem = Problem("too_large", limit, status=413)
-            case wire.Unread.BROKEN:
-                problem = Problem("bad_request", "the body could not be read", status=400)
-            case _:
-                assert_never(unread)
-        return self.provider.dialect.answer(problem)

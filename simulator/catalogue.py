@@ -23,7 +23,7 @@ import simulator.faults
 from simulator.core.calls import ChargeParams, EventParams
 from simulator.core.desk_calls import DESK_CALLS
 from simulator.core.dialect import Dialect
-from simulator.core.faults import Fault
+from simulator.core.faults import Between, Fault
 from simulator.core.rules import ANY, DELIVERY, Rule
 
 OPERATIONS: Final[tuple[str, ...]] = tuple(
@@ -141,12 +141,23 @@ def _table_of(fault: str) -> type[_RuleTable]:
     fault_class = faults()[fault]
     hints = get_type_hints(fault_class, include_extras=True)
     parameters: dict[str, Any] = {
-        field.name: (hints[field.name], ... if field.default is MISSING else field.default)
+        field.name: (
+            _bounded(hints[field.name]),
+            ... if field.default is MISSING else field.default,
+        )
         for field in fields(fault_class)  # type: ignore[arg-type]
     }
     taken = parameters.keys() & _RuleTable.model_fields.keys()
     assert not taken, f"{fault}: {taken} say when a rule strikes and cannot be parameters"
     return create_model(f"{fault}_rule", __base__=_RuleTable, **parameters)
+
+
+def _bounded(hint: Any) -> Any:
+    """Return a parameter's type with the fault's bounds in pydantic's words."""
+    for each in getattr(hint, "__metadata__", ()):
+        if isinstance(each, Between):
+            return Annotated[hint.__origin__, Field(ge=each.least, le=each.most)]
+    return hint
 
 
 def _known_fault(name: object) -> str:

@@ -2,63 +2,45 @@
 
 Rule 1: every route is a row of ``ROUTES``; ``openapi.json`` says the same for people and tools.
 Rule 2: a wrong request is answered by problem+json which names the field, and changes nothing.
-Rule 3: without a token only loopback may ask; with one, whoever shows it.
 """
 
 import asyncio
-import hmac
-import ipaddress
+import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from simulator import wire
-from simulator.catalogue import PlanError, rules_from, table_from
+from simulator.catalogue import PlanError, faults, rule_schema, rules_from, table_from
+from simulator.control_bodies import (
+    AdvanceBody,
+    Body,
+    DuplicateBody,
+    EndpointBody,
+    ForgeBody,
+    NoBody,
+    PlanBody,
+    ResetBody,
+    RotateBody,
+    SeedBody,
+)
+from simulator.control_rights import Trouble, check_right
+from simulator.core.charges import Charge
+from simulator.core.events import Event
+from simulator.core.faults import Tamper
+from simulator.core.guises import in_status
+from simulator.core.messages import Seam
 from simulator.gates import HeldCall
 
 if TYPE_CHECKING:
     from simulator.server import Simulator
 
 PREFIX: Final = "/_sim/"
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class PlanBody(_Body):
-    """The rules to put in force instead of the present ones."""
-
-    rules: list[dict[str, Any]]
-
-
-class AdvanceBody(_Body):
-    """How far virtual time is to move."""
-
-    seconds: Annotated[float, Field(ge=0)]
-
-
-class EndpointBody(_Body):
-    """Who wants to be told of events, of one account or of all."""
-
-    url: Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
-    secret: str
-    account: str | None = None
-
-
-class ResetBody(_Body):
-    """The seed to begin again with; without one, the present seed."""
-
-    seed: int | None = None
-
-
-class NoBody(_Body):
-    """Nothing, or an empty object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +60,6 @@ class Told:
     status: int = 200
 
 
-class Trouble(Exception):
-    """What was asked cannot be done, and why; the answer of problem+json."""
-
-    def __init__(self, status: int, title: str, detail: str, **more: Any) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.problem = {"title": title, "status": status, "detail": detail, **more}
-
-
 class Control:
     """Answers everything below ``/_sim/``."""
 
@@ -97,7 +70,7 @@ class Control:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one control request; what is wrong with it is a 4xx."""
         try:
-            self._check_right(request)
+            check_right(request, self._token)
             route, names = _route_of(request.method, request.path)
             body = await _body_of(request, route.body)
             told = await route.answer(self, Asked(body, names, request.query))
@@ -126,7 +99,7 @@ class Control:
             rules = rules_from(asked.body.rules)
         except PlanError as error:
             raise _invalid(error.field, error.expected, error.found, str(error)) from None
-        self._simulator.arm(rules)
+        self._simulator.arm(rules, seed=asked.body.seed)
         return await self.plan(asked)
 
     async def plan(self, _: Asked) -> Told:
@@ -145,12 +118,69 @@ class Control:
         now_s = asyncio.get_running_loop().time()
         return Told({"held": [_held_object(held, now_s) for held in self._simulator.gates.held()]})
 
+    async def in_flight(self, _: Asked) -> Told:
+        """Show what is under way: calls held, connections kept silent, attempts."""
+        deliveries = self._simulator.provider.deliveries
+        return Told(
+            {
+                "calls": (await self.held(_)).data["held"],
+                "silences": self._simulator.silences,
+                "attempts": [
+                    {
+                        "attempt": attempt,
+                        "delivery": turn.delivery.id,
+                        "event": turn.delivery.event.id,
+                        "url": turn.delivery.endpoint.url,
+                        "copy": turn.copy,
+                    }
+                    for attempt, turn in deliveries.attempts_in_flight().items()
+                ],
+            }
+        )
+
+    async def release_all(self, _: Asked) -> Told:
+        """Let every held call go on, longest held first."""
+        return Told({"released": self._simulator.gates.release_all("control")})
+
     async def release(self, asked: Asked) -> Told:
         """Let one held call go on."""
         [call] = asked.names
         if not self._simulator.gates.release(call, "control"):
             raise Trouble(404, "Not held", f"No call {call!r} is held now.")
         return Told({"call": call, "released": True})
+
+    async def faults(self, _: Asked) -> Told:
+        """Show every fault there is: what it does, whether it is fair, how a rule places it."""
+        return Told(
+            {
+                "faults": [
+                    {
+                        "name": name,
+                        "fair": fault.fair,
+                        "says": inspect.getdoc(fault),
+                        "seams": [seam for seam in get_args(Seam) if fault.bends(seam)],
+                        "rule": rule_schema(name),
+                    }
+                    for name, fault in faults().items()
+                ]
+            }
+        )
+
+    async def clock(self, _: Asked) -> Told:
+        """Show virtual time, and when something will be due."""
+        clock = self._simulator.clock
+        return Told(
+            {
+                "now_s": clock.now(),
+                "time_scale": clock.time_scale,
+                "next_wakeup_s": self._simulator.provider.next_wakeup(),
+            }
+        )
+
+    async def reseed(self, asked: Asked) -> Told:
+        """Let chance begin anew; nothing else changes."""
+        self._simulator.reseed(asked.body.seed)
+        return Told({"seed": self._simulator.seed})
 
     async def advance(self, asked: Asked) -> Told:
         """Move virtual time forward; what falls due is sent."""
@@ -211,6 +241,24 @@ class Control:
             ) from None
         return Told({"url": body.url, "account": body.account}, 201)
 
+    async def rotate(self, asked: Asked) -> Told:
+        """Give an endpoint a new secret, and keep the old one beside it for a while."""
+        body: RotateBody = asked.body
+        simulator = self._simulator
+        try:
+            simulator.provider.rotate_secret(
+                body.url,
+                body.secret,
+                body.account,
+                now=simulator.clock.now(),
+                keep_s=body.keep_s,
+            )
+        except KeyError:
+            raise Trouble(404, "No such endpoint", f"Nobody listens at {body.url!r}.") from None
+        except ValueError as error:
+            raise _invalid("secret", f"what {simulator.dialect} takes: {error}", "…") from None
+        return Told({"url": body.url, "account": body.account})
+
     async def clear_endpoints(self, _: Asked) -> Told:
         """Tell nobody anything any more."""
         self._simulator.clear_endpoints()
@@ -225,6 +273,61 @@ class Control:
             raise Trouble(404, "No such event", f"There is no event {event!r}.") from None
         return Told({"event": event, "deliveries": deliveries}, 202)
 
+    async def events(self, _: Asked) -> Told:
+        """Show every event, oldest first."""
+        provider = self._simulator.provider
+        return Told(
+            {
+                "events": [
+                    {
+                        "id": event.id,
+                        "type": event.type,
+                        "charge": event.charge_id,
+                        "account": event.account,
+                        "order": event.order,
+                        "created_s": event.created_s,
+                        "repeats": event.repeats,
+                        "delivered": provider.deliveries.delivered(event.id),
+                    }
+                    for event in provider.events.values()
+                ]
+            }
+        )
+
+    async def duplicate(self, asked: Asked) -> Told:
+        """Deliver an event several times more, one by one or at once, as itself or anew."""
+        [event] = asked.names
+        body: DuplicateBody = asked.body
+        try:
+            deliveries = self._simulator.duplicate(
+                event,
+                copies=body.copies,
+                concurrent=body.mode == "concurrent",
+                new_id=body.new_id,
+            )
+        except KeyError:
+            raise Trouble(404, "No such event", f"There is no event {event!r}.") from None
+        return Told({"event": event, "deliveries": deliveries}, 202)
+
+    async def forge(self, asked: Asked) -> Told:
+        """Tell an account's endpoints of an event that is not true, once."""
+        body: ForgeBody = asked.body
+        provider = self._simulator.provider
+        made_up = Charge(
+            body.charge,
+            body.account,
+            body.amount_minor,
+            body.currency,
+            body.reference,
+            body.customer,
+        )
+        charge = in_status(provider.charges.get(body.charge, made_up), body.status)
+        event_id = body.event or f"evt_forged_{len(provider.deliveries.by_id) + 1}"
+        event = Event(event_id, body.type, charge, None, self._simulator.clock.now(), None)
+        age_s = 3_600.0 if body.signature == "old" else 0.0
+        attempts = self._simulator.forge(event, Tamper(body.signature, age_s=age_s))
+        return Told({"event": event_id, "attempts": attempts}, 202)
+
     async def reset(self, asked: Asked) -> Told:
         """Begin again: no charges, no plan, no endpoints, time 0."""
         await self._simulator.reset(asked.body.seed)
@@ -234,14 +337,6 @@ class Control:
         """Describe all of this to machines."""
         return Told(json.loads((resources.files("simulator") / "openapi.json").read_text()))
 
-    def _check_right(self, request: web.BaseRequest) -> None:
-        if self._token is not None:
-            shown = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
-            if not hmac.compare_digest(shown, f"Bearer {self._token}".encode()):
-                raise Trouble(401, "Token required", "Show the token: Authorization: Bearer ….")
-        elif not is_loopback(request.transport and request.transport.get_extra_info("peername")):
-            raise Trouble(403, "Loopback only", "Start with a token to control it from elsewhere.")
-
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -250,7 +345,7 @@ class Route:
     method: str
     path: str
     answer: Callable[[Control, Asked], Awaitable[Told]]
-    body: type[_Body] = NoBody
+    body: type[Body] = NoBody
 
     def names_in(self, path: str) -> tuple[str, ...] | None:
         """Return what stands in the place of the names, or None for another path."""
@@ -271,27 +366,27 @@ ROUTES: Final = (
     Route("GET", "/_sim/plan", Control.plan),
     Route("POST", "/_sim/plan", Control.arm, PlanBody),
     Route("DELETE", "/_sim/plan", Control.disarm),
+    Route("GET", "/_sim/faults", Control.faults),
+    Route("GET", "/_sim/in_flight", Control.in_flight),
     Route("GET", "/_sim/held", Control.held),
+    Route("POST", "/_sim/held/release", Control.release_all),
     Route("POST", "/_sim/held/{call}/release", Control.release),
+    Route("GET", "/_sim/clock", Control.clock),
     Route("POST", "/_sim/clock/advance", Control.advance, AdvanceBody),
     Route("GET", "/_sim/ledger", Control.ledger),
     Route("GET", "/_sim/journal", Control.journal),
     Route("GET", "/_sim/deliveries", Control.deliveries),
     Route("POST", "/_sim/endpoints", Control.add_endpoint, EndpointBody),
     Route("DELETE", "/_sim/endpoints", Control.clear_endpoints),
+    Route("POST", "/_sim/endpoints/rotate", Control.rotate, RotateBody),
+    Route("GET", "/_sim/events", Control.events),
+    Route("POST", "/_sim/events/forge", Control.forge, ForgeBody),
     Route("POST", "/_sim/events/{event}/resend", Control.resend),
+    Route("POST", "/_sim/events/{event}/duplicate", Control.duplicate, DuplicateBody),
+    Route("POST", "/_sim/seed", Control.reseed, SeedBody),
     Route("POST", "/_sim/reset", Control.reset, ResetBody),
     Route("GET", "/_sim/openapi.json", Control.openapi),
 )
-
-
-def is_loopback(peer: object) -> bool:
-    """Tell whether a socket's peer is on this machine."""
-    if not (isinstance(peer, tuple) and peer):
-        return False
-    address = ipaddress.ip_address(peer[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
 
 
 def _route_of(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
@@ -308,7 +403,7 @@ def _route_of(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
     raise Trouble(404, "No such control", f"{path} is not one of those in /_sim/openapi.json.")
 
 
-async def _body_of(request: web.BaseRequest, model: type[_Body]) -> _Body:
+async def _body_of(request: web.BaseRequest, model: type[Body]) -> Body:
     read = await wire.read(request, "control")
     if isinstance(read, wire.Unread):
         status = 413 if read is wire.Unread.TOO_LARGE else 400
@@ -327,7 +422,14 @@ async def _body_of(request: web.BaseRequest, model: type[_Body]) -> _Body:
 
 def _invalid(place: str, expected: str, found: object, detail: str | None = None) -> Trouble:
     said = detail or f"{place}: {expected}"
-    return Trouble(422, "Invalid", said, field=place, expected=expected, found=found)
+    return Trouble(422, "Invalid", said, field=place, expected=expected, found=_shown(found))
+
+
+def _shown(found: object) -> object:
+    """Return what was found, if it is small; otherwise its beginning."""
+    if found is None or isinstance(found, bool) or (isinstance(found, str) and len(found) < 200):
+        return found
+    return found if isinstance(found, int) and abs(found) < 2**53 else repr(found)[:200]
 
 
 def _held_object(held: HeldCall, now_s: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Rule 3: it sleeps until the machine's next wake-up or until somebody calls ``wak
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -41,6 +41,7 @@ class Sender:
         self._on_answer = on_answer
         self._route = route
         self._news = asyncio.Event()
+        self._begun: list[Attempt] = []
         self._under_way: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
 
@@ -48,6 +49,11 @@ class Sender:
         """Begin to send; on the running loop."""
         assert self._loop is None
         self._loop = asyncio.create_task(self._run(), name="webhook sender")
+
+    def send(self, attempt: Attempt) -> None:
+        """Send an attempt that somebody else has begun, at once."""
+        self._begun.append(attempt)
+        self._news.set()
 
     def wake(self) -> None:
         """Look again, if anything is due at all: most calls cause no webhook."""
@@ -70,7 +76,8 @@ class Sender:
         ) as session:
             while True:
                 self._news.clear()
-                for attempt in self._provider.attempts_due(self._clock.now()):
+                begun, self._begun = self._begun, []
+                for attempt in (*begun, *self._provider.attempts_due(self._clock.now())):
                     task = asyncio.create_task(self._send(session, attempt))
                     self._under_way.add(task)
                     task.add_done_callback(self._under_way.discard)
@@ -96,8 +103,8 @@ class Sender:
         try:
             async with session.post(
                 URL(self._route(message.path), encoded=True),
-                data=message.body,
-                headers=message.headers,
+                data=_half_of(message.body) if attempt.tamper.cut else message.body,
+                headers={**message.headers, "content-length": str(len(message.body))},
                 allow_redirects=False,
             ) as answer:
                 body = await answer.content.read(ANSWER_LIMIT_BYTES)
@@ -105,4 +112,12 @@ class Sender:
         except TimeoutError:
             return NoAnswer(f"timed out after {self._timeout.total:g} s")
         except (ClientError, OSError, ValueError) as error:
+            if attempt.tamper.cut:
+                return NoAnswer("cut off in the middle of the request")
             return NoAnswer(f"{type(error).__name__}: {error}")
+
+
+async def _half_of(body: bytes) -> AsyncIterator[bytes]:
+    """Give half of a body away, and then fail as a connection does."""
+    yield body[: len(body) // 2]
+    raise ConnectionAbortedError

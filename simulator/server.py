@@ -13,16 +13,21 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from simulator import wire
 from simulator.app import App
 from simulator.catalogue import dialects
+from simulator.chains import read_chain
 from simulator.clock import VirtualClock
 from simulator.control import PREFIX, Control
+from simulator.control_rights import is_loopback
 from simulator.core.deliveries import Attempt
+from simulator.core.events import Event
+from simulator.core.faults import Tamper
 from simulator.core.journal import Sink
 from simulator.core.ledger import Posting
 from simulator.core.provider import Provider
@@ -41,6 +46,8 @@ class Simulator:
     Without a ``sink`` it keeps a journal of its own. ``time_scale`` is virtual seconds per real
     second. A ``token`` opens ``/_sim/`` to who shows it; without one only loopback may use it.
     ``route`` says where an attempt for an endpoint's URL really goes, as a load balancer would.
+    ``chains`` says whether a request may ask for faults itself (``chains.py``); if it is not
+    said, it may where only this machine can send one. Elsewhere such a request is refused.
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class Simulator:
         delivery_timeout_s: float = 10.0,
         token: str | None = None,
         route: Callable[[str], str] = str,
+        chains: bool | None = None,
     ) -> None:
         if dialect not in dialects():
             raise ValueError(f"no dialect {dialect!r}; there are {', '.join(dialects())}")
@@ -63,6 +71,7 @@ class Simulator:
         self._foreign_sink = sink
         self._delivery_timeout_s = delivery_timeout_s
         self._route = route
+        self._chains = chains
         self._app = App(self.clock, on_change=self._wake_sender)
         self._app.provider = self._new_provider()
         self._control = Control(self, token=token)
@@ -176,6 +185,32 @@ class Simulator:
         self._wake_sender()
         return [delivery.id for delivery in deliveries]
 
+    def duplicate(self, event: str, *, copies: int, concurrent: bool, new_id: bool) -> list[str]:
+        """Deliver an event so many times more. Raises ``KeyError`` if there is none."""
+        deliveries = self.provider.duplicate(
+            event, self.clock.now(), copies=copies, concurrent=concurrent, new_id=new_id
+        )
+        self._wake_sender()
+        return [delivery.id for delivery in deliveries]
+
+    def forge(self, event: Event, tamper: Tamper) -> list[str]:
+        """Tell the endpoints of an event that is not true, once, and return the attempts."""
+        attempts = self.provider.forge(event, tamper, self.clock.now())
+        if self._sender is not None:
+            for attempt in attempts:
+                self._sender.send(attempt)
+        return [attempt.id for attempt in attempts]
+
+    def reseed(self, seed: int) -> None:
+        """Let chance begin anew, for the plan in force and for every reset to come."""
+        self.seed = seed
+        self.provider.plan.reseed(seed)
+
+    @property
+    def silences(self) -> int:
+        """How many connections are open on which nothing will be said."""
+        return self._app.silences
+
     def advance(self, seconds: float) -> None:
         """Move virtual time forward; what falls due is sent."""
         self.clock.advance(seconds)
@@ -189,7 +224,23 @@ class Simulator:
     def _new_provider(self) -> Provider:
         sink = self.journal if self._foreign_sink is None else self._foreign_sink
         assert sink is not None
-        return Provider(dialects()[self.dialect], seed=self.seed, sink=self._app.watching(sink))
+        return Provider(
+            dialects()[self.dialect],
+            seed=self.seed,
+            sink=self._app.watching(sink),
+            read_chain=self._read_chain,
+        )
+
+    def _read_chain(self, text: str) -> tuple[Rule, ...]:
+        """Read the faults a request asks for, if it may. Raises ``ValueError``."""
+        allowed = self._chains
+        if allowed is None:
+            allowed = all(
+                is_loopback(address) for runner in self._runners for address in runner.addresses
+            )
+        if not allowed:
+            raise ValueError("this simulator takes no faults from requests")
+        return read_chain(text)
 
     async def _listen(self, name: str, host: str, port: int) -> None:
         server = _Door(self._app, partial(self._handle, source=name))
@@ -227,6 +278,29 @@ class Simulator:
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
+class _Line(RequestHandler):
+    """One connection, on which even what is no HTTP is answered in the dialect's words."""
+
+    __slots__ = ("_app",)
+
+    def __init__(self, door: "_Door", app: App, **options: Any) -> None:
+        super().__init__(door, **options)
+        self._app = app
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if status >= 500 or request.writer.output_size > 0:
+            return super().handle_error(request, status, exc, message)
+        reply = wire.response(self._app.refusal(wire.Unread.NO_HTTP))
+        reply.force_close()
+        return reply
+
+
 class _Door(web.Server):
     """aiohttp's server, which also says at once that a caller has left."""
 
@@ -234,6 +308,9 @@ class _Door(web.Server):
         # Bodies stay as they were sent: a provider checks them, and a gzip bomb is only bytes.
         super().__init__(handler, access_log=None, auto_decompress=False)
         self._app = app
+
+    def __call__(self) -> RequestHandler:
+        return _Line(self, self._app, loop=self._loop, **self._kwargs)
 
     def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)

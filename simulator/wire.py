@@ -27,6 +27,7 @@ class Unread(Enum):
     """Why a request could not be read to its end."""
 
     TOO_LARGE = "too large"
+    NO_HTTP = "no HTTP"  # or more of it than anybody reads: endless lines and headers
     BROKEN = "broken"  # gone, or garbled below HTTP: nobody sensible waits for an answer
 
 

@@ -16,6 +16,7 @@ from simulator.core.values import value
 if TYPE_CHECKING:
     from simulator.core.messages import HttpRequest
     from simulator.core.results import Problem
+    from simulator.core.rules import Armed
 
 
 @value(frozen=True, slots=True)
@@ -110,6 +111,9 @@ class ResendEvent:
     event: str
 
 
+LOOKUPS: Final = frozenset({ReadCharge.operation, ListCharges.operation})
+"""The operations by which a caller finds out what happened to its charges."""
+
 ChargeParams = CreateCharge | CaptureCharge | CancelCharge | RefundCharge | ReadCharge | ListCharges
 EventParams = ReadEvent | ListEvents | ResendEvent
 Params = ChargeParams | EventParams | DeskCall
@@ -147,7 +151,7 @@ class Call:
     """One request to the provider, from its arrival on.
 
     ``order`` is the merchant's reference, its own or that of the charge it names. ``cause`` is
-    the index of its ``receive`` record.
+    the index of its ``receive`` record. ``faults`` are those which it asked for itself.
     """
 
     id: str
@@ -159,6 +163,7 @@ class Call:
     fingerprint: str | None
     request: "HttpRequest"
     cause: int
+    faults: "tuple[Armed, ...]" = ()
 
     @property
     def asked(self) -> object:

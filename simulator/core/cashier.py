@@ -96,6 +96,9 @@ NEWS: Final[dict[tuple[str, bool], tuple[str, str]]] = {
     ("charge.cancelled", True): ("intent.cancelled", "charge.released"),
 }
 
+INTENT_NEWS: Final = frozenset({"intent.created", *(of_intent for of_intent, _ in NEWS.values())})
+"""What is news of an intent, not of its charge."""
+
 _PAID_BY: Final = {
     "charge.pending": Step.AWAIT,
     "charge.authorised": Step.AUTHORISE,

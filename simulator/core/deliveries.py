@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from simulator.core.faults import Tamper
 from simulator.core.values import value
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class Delivery:
     """The duty to tell one endpoint of one event. Faults read it and never write.
 
     ``attempts`` counts those begun so far, so that the coming one is ``attempts + 1``.
-    ``in_turn`` is how many copies are sent one after the other's acknowledgement.
+    ``in_turn`` is how many copies are sent one after the other's acknowledgement, ``gap_s`` how
+    long after it. ``postponed`` counts how often a fault has put it off, ``overtakes`` says that
+    another one of its order waits to be overtaken, and ``followers`` wait for its end.
+    ``foreign_id`` is an event id that another account has had already.
     """
 
     id: str
@@ -68,8 +72,19 @@ class Delivery:
     endpoint: Endpoint
     attempts: int = 0
     in_turn: int = 1
+    gap_s: float = 0.0
     acknowledged: bool = False
     withheld: bool = False
+    forged: bool = False
+    postponed: int = 0
+    overtakes: bool = False
+    foreign_id: str | None = None
+    followers: "tuple[Turn, ...]" = ()
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it is a true event's, still to be sent for the first time, and not put off."""
+        return self.attempts == 0 and self.postponed == 0 and self.event.repeats is None
 
     def __repr__(self) -> str:
         told = "acknowledged" if self.acknowledged else f"{self.attempts} attempts"
@@ -91,6 +106,7 @@ class Attempt:
     url: str
     secrets: tuple[str, ...]
     cause: int
+    tamper: Tamper = field(default_factory=Tamper)
 
     @property
     def secret(self) -> str:
@@ -133,6 +149,10 @@ class Turn:
     tries: int = 0
 
 
+Line = tuple[tuple[str, str], str, str | None]
+"""What deliveries have in common that can overtake each other: endpoint, account and order."""
+
+
 @dataclass(slots=True)
 class Deliveries:
     """Every duty there ever was, and which is due next."""
@@ -143,6 +163,8 @@ class Deliveries:
     _due: list[tuple[float, int, Turn]] = field(default_factory=list)
     _pushed: int = 0
     _in_flight: dict[str, Turn] = field(default_factory=dict)
+    _overtakable: dict[Line, Turn] = field(default_factory=dict)
+    _overtaken: dict[str, Turn] = field(default_factory=dict)
     _told: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     _untold: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
@@ -184,6 +206,31 @@ class Deliveries:
             self._untold.setdefault(event, set()).add(where)
         self._push(now + self.schedule_s[0], Turn(delivery))
 
+    def postpone(self, turn: Turn, due_s: float, *, until_overtaken: bool) -> None:
+        """Put a turn off; with ``until_overtaken`` at most until a later event has been told."""
+        turn.delivery.postponed += 1
+        if until_overtaken:
+            self._overtakable[_line(turn.delivery)] = turn
+        self._push(due_s, turn)
+
+    def is_awaited(self, delivery: Delivery) -> bool:
+        """Tell whether another delivery of this order waits to be overtaken by this one."""
+        waiting = self._overtakable.get(_line(delivery))
+        return waiting is not None and waiting.delivery is not delivery
+
+    def attempts_in_flight(self) -> dict[str, Turn]:
+        """Return the attempts that have been begun and not yet finished, by id."""
+        return dict(self._in_flight)
+
+    def another_secret(self, than: Endpoint) -> str | None:
+        """Return the secret of some other endpoint, if there is one with another secret."""
+        return next((e.secret for e in self.endpoints if e.secret != than.secret), None)
+
+    def expect(self, delivery: Delivery) -> None:
+        """Know of a duty that begins when the one before it has ended."""
+        self.by_id[delivery.id] = delivery
+        self._untold.setdefault(delivery.event.id, set()).add(delivery.endpoint.where)
+
     def next_due(self, now: float) -> Turn | None:
         """Take the next turn that is due, if any."""
         if self._due and self._due[0][0] <= now:
@@ -212,6 +259,9 @@ class Deliveries:
 
     def begin(self, attempt_id: str, turn: Turn) -> int:
         """Count one attempt as begun, and return its number."""
+        waiting = self._overtakable.pop(_line(turn.delivery), None) if self._overtakable else None
+        if waiting is not None and waiting is not turn:  # else it was not overtaken in time
+            self._overtaken[turn.delivery.id] = waiting
         turn.delivery.attempts += 1
         self._in_flight[attempt_id] = turn
         return turn.delivery.attempts
@@ -223,8 +273,12 @@ class Deliveries:
     def finish(self, attempt_id: str, now: float, *, acknowledged: bool) -> None:
         """Plan what follows from an attempt's outcome: nothing, a retry or the next copy."""
         turn = self._in_flight.pop(attempt_id)
+        if acknowledged or turn.delivery.event.repeats is not None:
+            self._let_follow(turn.delivery, now)
         if acknowledged:
             self._acknowledge(turn, now)
+        elif turn.delivery.forged:
+            pass  # a forger has no schedule
         elif turn.tries + 1 < len(self.schedule_s):
             wait_s = self.schedule_s[turn.tries + 1]
             self._push(now + wait_s, Turn(turn.delivery, turn.copy, turn.tries + 1))
@@ -240,9 +294,27 @@ class Deliveries:
         self._told.setdefault(event, set()).add(where)
         self._untold.get(event, set()).discard(where)
         if turn.copy < delivery.in_turn:
-            self._push(now, Turn(delivery, turn.copy + 1))
+            self._push(now + delivery.gap_s, Turn(delivery, turn.copy + 1))
+        overtaken = self._overtaken.pop(delivery.id, None)
+        if overtaken is not None:
+            self._due = sorted(
+                (min(due_s, now) if turn is overtaken else due_s, place, turn)
+                for due_s, place, turn in self._due
+            )
+
+    def _let_follow(self, delivery: Delivery, now: float) -> None:
+        """Let come what has waited for this delivery, once."""
+        followers, delivery.followers = delivery.followers, ()
+        for turn in followers:
+            self._push(now, turn)
 
     def _push(self, due_s: float, turn: Turn) -> None:
         if turn.delivery.endpoint in self.endpoints:
             self._pushed += 1
             heappush(self._due, (due_s, self._pushed, turn))
+
+
+def _line(delivery: Delivery) -> Line:
+    """Return what deliveries have in common that can overtake each other."""
+    event = delivery.event
+    return delivery.endpoint.where, event.account, event.order

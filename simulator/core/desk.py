@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from simulator.core.bank import Bank, Change
 from simulator.core.calls import APPROVED, Decision
 from simulator.core.cashier import Cashier, Handled, Visit, merged
-from simulator.core.charges import Impossible
-from simulator.core.customers import Customer
+from simulator.core.charges import Charge, Impossible
+from simulator.core.customers import Customer, Face, Method
 from simulator.core.deliveries import Endpoint
 from simulator.core.desk_calls import (
     AttachMethod,
@@ -39,7 +39,9 @@ from simulator.core.desk_calls import (
 )
 from simulator.core.desk_results import (
     Fact,
+    IntentCharge,
     IntentRefused,
+    Newsworthy,
     Notice,
     Thing,
     ThingGone,
@@ -48,7 +50,8 @@ from simulator.core.desk_results import (
     WebhookEndpoint,
 )
 from simulator.core.events import Event
-from simulator.core.intents import IllegalStep
+from simulator.core.guises import thing_in_status
+from simulator.core.intents import IllegalStep, Intent
 from simulator.core.news import News
 from simulator.core.results import Problem
 from simulator.core.shelf import NoSuchThing
@@ -94,6 +97,31 @@ class Desk:
     def follow(self, change: Change, now: float) -> tuple[Notice, ...]:
         """Take in what the bank has decided of a charge by itself, and tell the news."""
         return self._cashier.follow(change, now)
+
+    def portrait(self, charge: Charge, *, of_intent: bool) -> Newsworthy:
+        """Return a charge, or its intent, as it would be shown if ``charge`` were true of it.
+
+        One that is not there is made up, and kept nowhere.
+        """
+        made = self.shelves.charges.seek(charge.id, charge.account)
+        if made is None:
+            method = Method("pm_forged", charge.account, Face("card"), charge.created_s)
+            made = IntentCharge(charge, "pi_forged", method)
+        if not of_intent:
+            return replace(made, charge=charge)
+        intent = self.shelves.intents.seek(made.intent, charge.account) or Intent(
+            made.intent,
+            charge.account,
+            charge.amount_minor,
+            charge.currency,
+            charge.reference,
+            charge.customer,
+            capture=True,
+            created_s=charge.created_s,
+            method=made.method,
+            charge=charge.id,
+        )
+        return thing_in_status(intent, charge.status)
 
     def order_of(self, call: DeskCall, account: str) -> str | None:
         """Return the merchant's reference that a call carries, or that of what it names."""

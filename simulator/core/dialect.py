@@ -7,7 +7,7 @@ Rule 3: time comes in as a number: virtual seconds in results, real seconds in s
 
 from typing import Protocol
 
-from simulator.core.calls import Operation, Unreadable
+from simulator.core.calls import ChargeParams, EventParams, Operation, Unreadable
 from simulator.core.events import Event
 from simulator.core.idempotency import KeyPolicy
 from simulator.core.messages import HttpReply, HttpRequest
@@ -35,6 +35,17 @@ class Dialect(Protocol):
 
     def read(self, request: HttpRequest) -> Operation | Unreadable:
         """Tell what a request asks for."""
+
+    def ask(
+        self, params: ChargeParams | EventParams, account: str, key: str | None = None
+    ) -> HttpRequest | None:
+        """Write the request that ``read`` reads as this: what a caller would send.
+
+        An id in ``params`` is any that this provider has given out for a charge or for what it
+        is made of. What it cannot be asked for is left out of the request; where it has no such
+        call at all, there is none. Examples, the conformance suite and the fuzzer's corpus are
+        made of it.
+        """
 
     def answer(self, result: Result) -> HttpReply:
         """Put a result into words."""

@@ -4,6 +4,7 @@ Rule 1: an event is born in the block that commits its effect, never before, nev
 Rule 2: it carries the charge as it was at that moment; a frozen charge makes that free.
 """
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from simulator.core.values import value
@@ -11,6 +12,7 @@ from simulator.core.values import value
 if TYPE_CHECKING:
     from simulator.core.charges import Charge, Refund
     from simulator.core.desk_results import Newsworthy
+    from simulator.core.rules import Armed
 
 
 @value(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class Event:
     ``created_s`` is virtual time; ``cause`` is the index of its ``event.created`` record.
     ``fact`` is its neutral name where ``type`` is the dialect's own: rules know it by both.
     ``call`` and ``key`` are those of the request that brought it about, if one did.
+    ``repeats`` is the id of the event that this one was made of by a fault. ``faults`` are
+    those which the call that caused it asked for.
     """
 
     id: str
@@ -27,11 +31,13 @@ class Event:
     charge: "Charge | None"
     refund: "Refund | None"
     created_s: float
-    cause: int
+    cause: int | None
     thing: "Newsworthy | None" = None
     fact: str = ""
     call: str | None = None
     key: str | None = None
+    repeats: str | None = None
+    faults: "tuple[Armed, ...]" = field(default=(), compare=False, repr=False)
 
     @property
     def about(self) -> "Charge | Newsworthy":

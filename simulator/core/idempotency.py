@@ -256,7 +256,12 @@ class KeyStore:
 
     def release(self, claim: Claim) -> None:
         """Forget the key, because nothing happened under it."""
-        del self._claims[claim.slot]
+        if self._claims.get(claim.slot) is claim:
+            del self._claims[claim.slot]
+
+    def forget(self) -> None:
+        """Forget every key, as a store does that was restarted: those in flight as well."""
+        self._claims.clear()
 
     def _forget_expired(self, now: float) -> None:
         """Drop what is over, the oldest first; it stops at the first that is not."""

@@ -13,6 +13,7 @@ Rule 3: the commit is one synchronous block: ledger, journal and event, or none 
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from simulator.core.calls import (
@@ -31,17 +32,21 @@ from simulator.core.faults import (
     CommitBend,
     Decline,
     Fault,
+    ForgetKeys,
     Hold,
     IgnoreKey,
+    Misreport,
     ReceiveBend,
     Rewrite,
     StayPending,
 )
 from simulator.core.idempotency import Expired, Fresh, InFlight, Mismatch, Refuse, Replay
 from simulator.core.journal import PROVIDER, Entry, Kind
+from simulator.core.lookups import misreported
 from simulator.core.messages import Drop, Held, HttpReply, Reply, Seam, Until, Waiting
 from simulator.core.pending import Undecided
 from simulator.core.results import ChargeShown, Problem, Result
+from simulator.core.rules import asked_for
 
 if TYPE_CHECKING:
     from simulator.core.calls import Call
@@ -58,6 +63,7 @@ class Life:
     __slots__ = (
         "_charge",
         "_claim",
+        "_lies",
         "_now",
         "_replayed",
         "_steps",
@@ -72,6 +78,7 @@ class Life:
         self._works = works
         self._now = 0.0
         self._claim: Claim | None = None  # on its key, under which it may store its answer
+        self._lies: tuple[Misreport, ...] = ()  # what a lookup is to say instead
         self._charge: str | None = None
         self._replayed = False
         self._steps = self._live(objection)
@@ -98,7 +105,7 @@ class Life:
         """Go straight down, aside only at the seams where a fault is in force."""
         call, works = self.call, self._works
         plan, keyed = works.plan, works.keys.heeds(call)
-        if "on_receive" in plan.seams:
+        if "on_receive" in plan.seams or call.faults:
             heeded = yield from self._bent_on_receive()
             if not isinstance(heeded, bool):
                 return heeded
@@ -115,14 +122,14 @@ class Life:
         if known is None:
             params = call.params
             decision = params.decision if isinstance(params, CreateCharge) else APPROVED
-            if "before_commit" in plan.seams:
+            if "before_commit" in plan.seams or call.faults:
                 bent = yield from self._bent_before_commit(decision)
                 if not isinstance(bent, Decision):
                     return bent
                 decision = bent
             known = self._commit(decision)
 
-        if "after_commit" in plan.seams:
+        if "after_commit" in plan.seams or call.faults:
             return (yield from self._bent_after_commit(known))
         return self._answer(known)
 
@@ -163,6 +170,8 @@ class Life:
                     return self._drop(how)
                 case IgnoreKey():
                     heeded = False
+                case ForgetKeys():
+                    self._works.keys.forget()
                 case _:
                     assert_never(bend)
         return heeded
@@ -189,6 +198,8 @@ class Life:
                     decision = replace(decision, decline=code)
                 case StayPending(for_s, code):
                     decision = Decision(code or decision.decline, for_s)
+                case Misreport():
+                    self._lies += (bend,)
                 case _:
                     assert_never(bend)
         return decision
@@ -238,6 +249,8 @@ class Life:
         """Let it happen, all at once, and bind the answer to the key."""
         works = self._works
         result = self._execute(decision)
+        for lie in self._lies:
+            result = misreported(result, lie, works.news.events, self._now)
         reply = works.dialect.answer(result)
         if self._claim is not None:
             stores = works.keys.policy.stores(reply.status)
@@ -299,7 +312,8 @@ class Life:
     def _struck(self, seam: Seam, ask: Callable[[Fault], AnyBend | None]) -> Iterator[AnyBend]:
         """Yield the bends of the faults that strike, and write down that they did."""
         call, plan = self.call, self._works.plan
-        for armed in plan.matching(seam, call.operation, call.order):
+        matching = plan.matching(seam, call.operation, call.order)
+        for armed in chain(matching, asked_for(call.faults, seam)):
             bend = ask(armed.rule.fault)
             if bend is not None and plan.fires(armed, self._now):
                 self._works.sink(
@@ -315,7 +329,12 @@ class Life:
                 yield bend
 
     def _error(self, bend: Answer) -> HttpReply:
-        problem = Problem(bend.code, "", bend.status, bend.retry_after_s)
+        policy = self._works.keys.policy
+        own = {"key_in_flight": policy.in_flight, "key_mismatch": policy.mismatch}.get(bend.code)
+        if bend.status is None and isinstance(own, Refuse):  # in this provider's own words
+            problem = Problem(own.code, "", own.status, own.retry_after_s)
+        else:
+            problem = Problem(bend.code, "", bend.status, bend.retry_after_s)
         return self._works.dialect.answer(problem)
 
     def _refuse(self, refusal: object) -> Reply:

@@ -6,6 +6,8 @@ Rule 2: this file begins attempts and takes in their outcomes; the sending is th
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -20,17 +22,40 @@ from simulator.core.deliveries import (
     Turn,
 )
 from simulator.core.events import Event
-from simulator.core.faults import Copies, DeliveryBend, Missign, Withhold
+from simulator.core.faults import (
+    Copies,
+    DeliveryBend,
+    Emit,
+    Guise,
+    Postpone,
+    Tamper,
+    Withhold,
+)
+from simulator.core.guises import disguised
 from simulator.core.journal import PROVIDER, WEBHOOK, Entry, Kind, Sink
 from simulator.core.results import EventResent, EventShown, EventsListed, Problem, Result
+from simulator.core.rules import asked_for
 from simulator.core.shelf import Shelf
 
 if TYPE_CHECKING:
     from simulator.core.bank import Change
     from simulator.core.calls import Call
-    from simulator.core.desk_results import Notice
+    from simulator.core.charges import Charge
+    from simulator.core.deliveries import Endpoint
+    from simulator.core.desk_results import Newsworthy, Notice
     from simulator.core.dialect import Dialect
     from simulator.core.rules import Plan, Rule
+
+
+@dataclass(slots=True)
+class _Manner:
+    """How one turn is taken: plainly, unless faults want it otherwise."""
+
+    together: int = 1
+    tamper: Tamper = field(default_factory=Tamper)
+    emit: list[Emit] = field(default_factory=list)
+    fired: "list[Rule]" = field(default_factory=list)
+    put_off: bool = False
 
 
 class News:
@@ -45,6 +70,8 @@ class News:
         self._events: dict[str, Event] = {}
         self.shelf: Shelf[Event] = Shelf("event", "evt", namespace)  # what a desk has told
         self._attempts = 0
+        self._latest: Event | None = None
+        self._latest_elsewhere: Event | None = None  # of another account than the latest
 
     @property
     def events(self) -> Mapping[str, Event]:
@@ -53,19 +80,12 @@ class News:
 
     def born(self, change: "Change", call: "Call", now: float) -> Event:
         """Write down that something became true, and owe the news of it to the endpoints."""
-        charge = change.charge
-        event_id = f"evt_{self._namespace}{len(self._events) + 1}"
-        value = {
-            "what": "event.created",
-            "event": event_id,
-            "type": change.fact,
-            "charge": charge.id,
-        }
-        cause = self._sink(
-            Entry(PROVIDER, "effect", value, charge.reference, charge.account, call.key, call.cause)
+        charge, event_id = change.charge, self._next_id()
+        cause = self._birth(
+            event_id, change.fact, charge, charge.id, key=call.key, cause=call.cause
         )
-        event = Event(event_id, change.fact, charge, change.refund, now, cause)
-        self._events[event_id] = event
+        event = Event(event_id, change.fact, charge, change.refund, now, cause, faults=call.faults)
+        self._keep(event)
         if self.deliveries.endpoints:
             self.owe(event, now)
         return event
@@ -75,18 +95,11 @@ class News:
 
         ``asked``: it is the answer to a call, not something the bank decided later by itself.
         """
-        event_id = f"evt_{self._namespace}{len(self._events) + 1}"
-        type_ = self._dialect.event_type(notice.name)
-        order, account = notice.about.reference, notice.about.account
-        change = notice.change
+        event_id, type_ = self._next_id(), self._dialect.event_type(notice.name)
+        about, change = notice.about, notice.change
         charge = change.charge if change else None
-        value = {
-            "what": "event.created",
-            "event": event_id,
-            "type": type_,
-            "charge": charge.id if charge else None,
-        }
-        cause = self._sink(Entry(PROVIDER, "effect", value, order, account, call.key, call.cause))
+        charge_id = charge.id if charge else None
+        cause = self._birth(event_id, type_, about, charge_id, key=call.key, cause=call.cause)
         event = Event(
             event_id,
             type_,
@@ -94,24 +107,45 @@ class News:
             change.refund if change else None,
             now,
             cause,
-            notice.about,
+            about,
             change.fact if change else notice.name,
             call.id if asked else None,
             call.key if asked else None,
+            faults=call.faults,
         )
-        self._events[event_id] = event
+        self._keep(event)
         self.shelf.put(event)
         self.owe(event, now)
         return event
 
     def owe(self, event: Event, now: float) -> list[Delivery]:
         """Take on the duty to tell every endpoint there is now."""
-        owed: list[Delivery] = []
+        return [
+            self._owe(event, endpoint, now) for endpoint in self.deliveries.endpoints_for(event)
+        ]
+
+    def repeat(
+        self, event: Event, now: float, *, copies: int, concurrent: bool, new_id: bool
+    ) -> list[Delivery]:
+        """Deliver an event so many times more; with ``new_id`` each time as another event."""
+        if new_id:
+            guise = Guise(renewed=True)
+            again = [self._emit(event, guise, now) for _ in range(copies)]
+            return [delivery for each in again for delivery in self.owe(each, now)]
+        owed = [] if concurrent else self.owe(event, now)
+        for delivery in owed:
+            delivery.in_turn = copies
+        return [d for _ in range(copies) for d in self.owe(event, now)] if concurrent else owed
+
+    def forge(self, event: Event, tamper: Tamper, now: float) -> list[Attempt]:
+        """Begin to tell the endpoints of an event that never was, as a stranger would."""
+        attempts = []
         for endpoint in self.deliveries.endpoints_for(event):
-            delivery = Delivery(f"dlv-{len(self.deliveries.by_id) + 1}", event, endpoint)
-            self.deliveries.owe(delivery, now)
-            owed.append(delivery)
-        return owed
+            delivery = self._delivery_of(event, endpoint)
+            delivery.forged = True
+            self.deliveries.by_id[delivery.id] = delivery
+            attempts.append(self._begin(Turn(delivery), tamper, now))
+        return attempts
 
     def answer(self, params: EventParams, account: str, now: float) -> Result:
         """Show one event or several to their account, or deliver one again."""
@@ -168,44 +202,134 @@ class News:
     def _begun(self, turn: Turn, now: float) -> list[Attempt]:
         """Begin the attempts of one turn: one, unless a fault wants none or several at once."""
         delivery = turn.delivery
-        secrets, together = delivery.endpoint.secrets(now), 1
-        fired: list[Rule] = []
+        manner = self._manner(turn, now)
+        attempts: list[Attempt] = []
+        if not delivery.withheld and not manner.put_off:
+            attempts.append(self._begin(turn, manner.tamper, now))
+            copies = range(turn.copy + 1, turn.copy + manner.together)
+            attempts += [self._begin(Turn(delivery, n, turn.tries), Tamper(), now) for n in copies]
+        about = {"attempt": attempts[0].id} if attempts else {"delivery": delivery.id}
+        cause = attempts[0].cause if attempts else delivery.event.cause
+        order, tenant = delivery.event.order, delivery.event.account
+        for rule in manner.fired:
+            self._sink(rule.struck("on_delivery", about, order=order, tenant=tenant, cause=cause))
+        for emit in manner.emit:
+            self._tell_more(emit, delivery, now)
+        return attempts
+
+    def _manner(self, turn: Turn, now: float) -> _Manner:
+        """Ask every fault in force how this turn is to be taken, until one puts it off."""
+        delivery, manner = turn.delivery, _Manner()
+        delivery.overtakes = self.deliveries.is_awaited(delivery)
         for rule, bend in self._bends(delivery, now):
-            fired.append(rule)
+            manner.fired.append(rule)
             match bend:
-                case Copies(count, concurrent):
-                    together = count if concurrent else 1
+                case Copies(count, concurrent, gap_s):
+                    manner.together = count if concurrent else 1
                     delivery.in_turn = 1 if concurrent else count
-                case Missign():
-                    secrets = (self._dialect.foreign_secret,)
+                    delivery.gap_s = gap_s
+                case Tamper():
+                    manner.tamper = bend
+                case Emit(place="before"):
+                    manner.emit.append(bend)
+                    manner.put_off = True
+                    delivery.postponed += 1
+                case Emit():
+                    manner.emit.append(bend)
+                case Postpone(delay_s, until_overtaken):
+                    manner.put_off = True
+                    self.deliveries.postpone(turn, now + delay_s, until_overtaken=until_overtaken)
                 case Withhold():
                     delivery.withheld = True
                 case _:
                     assert_never(bend)
+            if manner.put_off:
+                break
+        return manner
 
-        attempts: list[Attempt] = []
-        if not delivery.withheld:
-            attempts.append(self._begin(turn, secrets))
-            for copy in range(turn.copy + 1, turn.copy + together):
-                extra = Turn(delivery, copy, turn.tries)
-                attempts.append(self._begin(extra, delivery.endpoint.secrets(now)))
-        about = {"attempt": attempts[0].id} if attempts else {"delivery": delivery.id}
-        cause = attempts[0].cause if attempts else delivery.event.cause
-        order, tenant = delivery.event.order, delivery.event.account
-        for rule in fired:
-            self._sink(rule.struck("on_delivery", about, order=order, tenant=tenant, cause=cause))
-        return attempts
+    def _tell_more(self, emit: Emit, delivery: Delivery, now: float) -> None:
+        """Take on the duty to tell the endpoint of further events, when their place has come."""
+        for guise in emit.guises:
+            more = self._emit(delivery.event, guise, now)
+            match emit.place:
+                case "together":
+                    self._owe(more, delivery.endpoint, now)
+                case "after":
+                    follower = self._delivery_of(more, delivery.endpoint)
+                    self.deliveries.expect(follower)
+                    delivery.followers += (Turn(follower),)
+                case "before":
+                    leader = self._owe(more, delivery.endpoint, now)
+                    leader.followers += (Turn(delivery),)
+                case _:
+                    assert_never(emit.place)
+
+    def _emit(self, event: Event, guise: Guise, now: float) -> Event:
+        """Make one more event of an event, and write it down."""
+        seen, event_id = disguised(event, guise, now, self._dialect.event_type), self._next_id()
+        original = event.repeats or event.id
+        cause = self._birth(
+            event_id, seen.type, seen.about, seen.charge_id, cause=event.cause, repeats=original
+        )
+        more = replace(seen, id=event_id, cause=cause, repeats=original, faults=())
+        self._keep(more)
+        if more.thing is not None:
+            self.shelf.put(more)
+        return more
+
+    def _birth(
+        self,
+        event_id: str,
+        type_: str,
+        about: "Charge | Newsworthy",
+        charge: str | None,
+        *,
+        key: str | None = None,
+        cause: int | None,
+        repeats: str | None = None,
+    ) -> int:
+        """Write down that an event is born, and return the index of that record."""
+        value = {"what": "event.created", "event": event_id, "type": type_, "charge": charge}
+        if repeats is not None:
+            value["repeats"] = repeats
+        order, account = about.reference, about.account
+        return self._sink(Entry(PROVIDER, "effect", value, order, account, key, cause))
+
+    def _keep(self, event: Event) -> None:
+        self._events[event.id] = event
+        if self._latest is not None and self._latest.account != event.account:
+            self._latest_elsewhere = self._latest
+        self._latest = event
+
+    def _next_id(self) -> str:
+        return f"evt_{self._namespace}{len(self._events) + 1}"
+
+    def _owe(self, event: Event, endpoint: "Endpoint", now: float) -> Delivery:
+        delivery = self._delivery_of(event, endpoint)
+        self.deliveries.owe(delivery, now)
+        return delivery
+
+    def _delivery_of(self, event: Event, endpoint: "Endpoint") -> Delivery:
+        """Return a new duty, which nobody has taken on yet."""
+        delivery = Delivery(f"dlv-{len(self.deliveries.by_id) + 1}", event, endpoint)
+        latest, elsewhere = self._latest, self._latest_elsewhere
+        foreign = latest if latest and latest.account != event.account else elsewhere
+        delivery.foreign_id = foreign.id if foreign else None
+        return delivery
 
     def _bends(self, delivery: Delivery, now: float) -> Iterator[tuple["Rule", DeliveryBend]]:
         event = delivery.event
         type_, fact = f"delivery.{event.type}", f"delivery.{event.fact or event.type}"
-        for armed in self._plan.matching("on_delivery", type_, event.order, fact):
+        rules = self._plan.matching("on_delivery", type_, event.order, fact)
+        for armed in chain(rules, asked_for(event.faults, "on_delivery")):
             bend = armed.rule.fault.on_delivery(delivery)
             if bend is not None and self._plan.fires(armed, now):
                 yield armed.rule, bend
 
-    def _begin(self, turn: Turn, secrets: tuple[str, ...]) -> Attempt:
+    def _begin(self, turn: Turn, tamper: Tamper, now: float) -> Attempt:
         delivery, event = turn.delivery, turn.delivery.event
+        if tamper.guise is not None:
+            event = disguised(event, tamper.guise, event.created_s, self._dialect.event_type)
         self._attempts += 1
         attempt_id = f"att-{self._attempts}"
         number = self.deliveries.begin(attempt_id, turn)
@@ -218,7 +342,7 @@ class News:
             "type": event.type,
             "charge": event.charge_id,
             "url": delivery.endpoint.url,
-            "forged": False,
+            "forged": delivery.forged,
             "copy": turn.copy,
         }
         cause = self._sink(
@@ -231,9 +355,23 @@ class News:
             turn.copy,
             event,
             delivery.endpoint.url,
-            secrets,
+            self._secrets(delivery.endpoint, tamper, now),
             cause,
+            tamper,
         )
+
+    def _secrets(self, endpoint: "Endpoint", tamper: Tamper, now: float) -> tuple[str, ...]:
+        """Return what an attempt is signed with."""
+        match tamper.signature:
+            case "right" | "missing" | "old":
+                return endpoint.secrets(now)
+            case "wrong":
+                return (self._dialect.foreign_secret,)
+            case "foreign":
+                another = self.deliveries.another_secret(endpoint)
+                return (another or self._dialect.foreign_secret,)
+            case _:
+                assert_never(tamper.signature)
 
     def _show(self, event: Event) -> EventShown:
         return EventShown(event, self.deliveries.delivered(event.id))

@@ -5,7 +5,8 @@ Rule 2: what went in is lived to its end, whether or not its caller stays (``lif
 Rule 3: it knows *that* a call is held and released, never why; conditions live outside.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Literal, assert_never
 
@@ -21,12 +22,15 @@ from simulator.core.calls import (
     ResendEvent,
     Unreadable,
 )
+from simulator.core.cashier import INTENT_NEWS
+from simulator.core.chains import Chains
 from simulator.core.charges import Charge
 from simulator.core.deliveries import Attempt, AttemptOutcome, Deliveries, Delivery, Endpoint
 from simulator.core.desk import Desk
 from simulator.core.desk_calls import DeskCall
 from simulator.core.dialect import Dialect
 from simulator.core.events import Event
+from simulator.core.faults import Tamper
 from simulator.core.idempotency import KeyStore
 from simulator.core.journal import PROVIDER, Entry, Journal, Sink
 from simulator.core.ledger import Ledger
@@ -34,6 +38,7 @@ from simulator.core.life import Life
 from simulator.core.messages import Action, Drop, Held, HttpRequest, Reply, Waiting
 from simulator.core.news import News
 from simulator.core.pending import Pending
+from simulator.core.results import Problem
 from simulator.core.rules import Plan, Rule
 from simulator.core.works import Works
 
@@ -46,6 +51,8 @@ class Provider:
     ``now`` is always seconds of virtual time. ``sink`` takes every journal entry as it happens.
     ``namespace`` goes into every id the outside sees, so that a service that lives through two
     providers never meets one id twice. One whose ``keys`` are ignored executes every call.
+    ``read_chain`` reads the faults that a request asks for itself, in the header
+    ``onecharge-faults`` or the metadata field ``onecharge_faults``.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class Provider:
         sink: Sink | None = None,
         namespace: str = "",
         keys: Keys = "honoured",
+        read_chain: Callable[[str], tuple[Rule, ...]] | None = None,
     ) -> None:
         self.dialect = dialect
         self.seed = seed
@@ -80,6 +88,7 @@ class Provider:
         self._held: dict[str, Life] = {}
         self._waiting: dict[str, list[Life]] = {}
         self._calls = 0
+        self._chains = Chains(read_chain)
 
     # What anyone may read.
 
@@ -188,6 +197,35 @@ class Provider:
         """Deliver an event once more, under its old id, to all endpoints. Raises ``KeyError``."""
         return self._news.owe(self.events[event_id], now)
 
+    def duplicate(
+        self,
+        event_id: str,
+        now: float,
+        *,
+        copies: int = 2,
+        concurrent: bool = False,
+        new_id: bool = False,
+    ) -> list[Delivery]:
+        """Deliver an event so many times more, to all endpoints. Raises ``KeyError``.
+
+        One after the other's acknowledgement or all at once; with ``new_id`` each is an event
+        of its own, and all are due at once.
+        """
+        return self._news.repeat(
+            self.events[event_id], now, copies=copies, concurrent=concurrent, new_id=new_id
+        )
+
+    def forge(self, event: Event, tamper: Tamper, now: float) -> list[Attempt]:
+        """Begin to tell its account's endpoints of an event that is not true, once.
+
+        One of a charge shows it, or its intent, as this dialect's events of that type do.
+        """
+        if event.thing is None and event.charge is not None:
+            of_intent = event.type in {self.dialect.event_type(name) for name in INTENT_NEWS}
+            thing = self._desk.portrait(event.charge, of_intent=of_intent)
+            event = replace(event, thing=thing)
+        return self._news.forge(event, tamper, now)
+
     def hasten(self, now: float) -> None:
         """Let every attempt and every decision of the bank be due now; time stands still."""
         self._pending.hasten(now)
@@ -200,7 +238,19 @@ class Provider:
 
     def message(self, attempt: Attempt, wall_s: float) -> HttpRequest:
         """Return the signed POST of an attempt; ``wall_s`` is real time, ``path`` the URL."""
-        return self.dialect.message(attempt.event, attempt.url, attempt.secrets, wall_s)
+        tamper, event, url = attempt.tamper, attempt.event, attempt.url
+        signed_s = wall_s - tamper.age_s
+        signed = self.dialect.message(event, url, attempt.secrets, signed_s)
+        if tamper.signature != "missing":
+            return signed
+        # What changes with the secret is the signature, whatever the dialect calls it.
+        other = self.dialect.message(event, url, (self.dialect.foreign_secret,), signed_s)
+        kept = {
+            name: value
+            for name, value in signed.headers.items()
+            if other.headers.get(name) == value
+        }
+        return replace(signed, headers=kept)
 
     def attempt_finished(self, attempt: Attempt, outcome: AttemptOutcome, now: float) -> None:
         """Take in what became of an attempt. Told twice, the second time means nothing."""
@@ -248,6 +298,12 @@ class Provider:
         if objection == "key_invalid":
             key = None  # what cannot be a key is not written down as one
         order = self._order_of(params, account)
+        try:
+            faults = self._chains.asked_by(operation, key, request)
+        except ValueError as unclear:
+            problem = Problem("bad_request", _legible(str(unclear))[:500])
+            unread = Unreadable(problem, params.operation, account, key)
+            return self._turn_away(call_id, request, unread)
         cause = self.sink(_receipt(call_id, params.operation, request, order, (account, key)))
         call = Call(
             call_id,
@@ -259,6 +315,7 @@ class Provider:
             operation.fingerprint,
             request,
             cause,
+            faults,
         )
         return self._go_on(Life(call, self._works, objection), now)
 

@@ -48,7 +48,7 @@ class Rule:
         order: str | None,
         tenant: str,
         key: str | None = None,
-        cause: int,
+        cause: int | None,
     ) -> Entry:
         """Return the journal entry that says that this rule has fired."""
         what = {"what": "fired", "rule": self.name, "fault": self.fault.name, "seam": seam}
@@ -63,6 +63,11 @@ class Armed:
     place: int
     seen: int = 0
     fired: int = 0
+
+
+def asked_for(asked: Iterable[Armed], seam: Seam) -> Iterator[Armed]:
+    """Yield the rules which a request brought with it and which have a say at this seam."""
+    return (armed for armed in asked if armed.rule.fault.bends(seam))
 
 
 class Plan:
@@ -110,6 +115,10 @@ class Plan:
                     address = (seam, each.rule.operation, each.rule.order)
                     self._index.setdefault(address, []).append(each)
         self.seams = frozenset(seam for seam, _, _ in self._index)
+
+    def reseed(self, seed: int) -> None:
+        """Let chance begin anew; the rules in force stay as they are."""
+        self._chance = Random(seed)
 
     def stop(self) -> None:
         """Let no rule fire any more. What has fired stays known."""

@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain
 from json.encoder import encode_basestring_ascii
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, assert_never
 
 from simulator.core.calls import (
     CancelCharge,
     CaptureCharge,
+    ChargeParams,
     CreateCharge,
+    EventParams,
     ListCharges,
     ListEvents,
     Operation,
@@ -112,6 +114,20 @@ class Generic:
             sound = self.keys.objection("charge.create", key) is None
             return Unreadable(refused.problem, operation, account, key if sound else None)
         return Operation(params, account, key)
+
+    def ask(
+        self, params: ChargeParams | EventParams, account: str, key: str | None = None
+    ) -> HttpRequest:
+        """Write the request that is read as this."""
+        method, path, fields = _written(params)
+        headers = {"authorization": f"Bearer {account}"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        if method == "GET":
+            query = tuple((name, str(value)) for name, value in fields.items())
+            return HttpRequest(method, path, query, headers)
+        headers["content-type"] = "application/json"
+        return HttpRequest(method, path, (), headers, _ENCODE(fields).encode())
 
     def answer(self, result: Result) -> HttpReply:  # noqa: PLR0911  # one row for each result
         """Put a result into words."""
@@ -391,6 +407,39 @@ def _metadata(body: Fields) -> dict[str, str]:
 
 
 # Writing.
+
+
+def _written(params: ChargeParams | EventParams) -> tuple[str, str, Fields]:  # noqa: PLR0911
+    """Return method, path and fields of a request. What is not said is left out."""
+    match params:
+        case CreateCharge(amount_minor, currency, reference, customer, capture, metadata):
+            given = {"reference": reference, "customer": customer}
+            fields: Fields = {name: value for name, value in given.items() if value is not None}
+            fields |= {"amount_minor": amount_minor, "currency": currency, "capture": capture}
+            return "POST", "/v1/charges", fields | {"metadata": dict(metadata)}
+        case CaptureCharge(charge, amount_minor):
+            return "POST", f"/v1/charges/{charge}/capture", _part(amount_minor)
+        case CancelCharge(charge):
+            return "POST", f"/v1/charges/{charge}/cancel", {}
+        case RefundCharge(charge, amount_minor):
+            return "POST", f"/v1/charges/{charge}/refunds", _part(amount_minor)
+        case ReadCharge(charge):
+            return "GET", f"/v1/charges/{charge}", {}
+        case ListCharges(reference):
+            return "GET", "/v1/charges", {} if reference is None else {"reference": reference}
+        case ReadEvent(event):
+            return "GET", f"/v1/events/{event}", {}
+        case ListEvents(delivered):
+            said = {} if delivered is None else {"delivered": "true" if delivered else "false"}
+            return "GET", "/v1/events", said
+        case ResendEvent(event):
+            return "POST", f"/v1/events/{event}/resend", {}
+        case _:
+            assert_never(params)
+
+
+def _part(amount_minor: int | None) -> Fields:
+    return {} if amount_minor is None else {"amount_minor": amount_minor}
 
 
 def encoder() -> Callable[[object], str]:

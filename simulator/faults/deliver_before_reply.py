@@ -1,10 +1,10 @@
 """The news arrives before the answer."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simulator.core.calls import Call
-from simulator.core.faults import Fault, Hold
+from simulator.core.faults import Between, Fault, Hold
 from simulator.core.messages import HttpReply, Until
 
 
@@ -14,7 +14,7 @@ class DeliverBeforeReply(Fault):
 
     needs_listener: ClassVar[bool] = True
 
-    at_most_ms: int = 10_000
+    at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000
 
     def after_commit(self, call: Call, reply: HttpReply) -> Hold:
         return Hold(Until("delivered", at_most_ms=self.at_most_ms))

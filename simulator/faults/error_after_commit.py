@@ -1,9 +1,10 @@
 """The provider fails after the charge has happened."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from simulator.core.calls import Call
-from simulator.core.faults import Answer, Fault
+from simulator.core.faults import Answer, Between, Fault
 from simulator.core.messages import HttpReply
 
 
@@ -15,7 +16,7 @@ class ErrorAfterCommit(Fault):
     only a lookup tells the truth; without, a replay does.
     """
 
-    status: int = 500
+    status: Annotated[int, Between(400, 599)] = 500
     code: str = "internal_error"
     stored: bool = True
 

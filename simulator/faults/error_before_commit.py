@@ -1,9 +1,10 @@
 """The provider fails before anything has happened."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from simulator.core.calls import Call
-from simulator.core.faults import Answer, Fault
+from simulator.core.faults import Answer, Between, Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,7 @@ class ErrorBeforeCommit(Fault):
     ``stored`` binds the error to the key, so that only a new key can charge.
     """
 
-    status: int = 503
+    status: Annotated[int, Between(400, 599)] = 503
     code: str = "unavailable"
     stored: bool = False
 

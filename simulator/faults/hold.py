@@ -1,9 +1,10 @@
 """A call stands still at a seam until something else has happened."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from simulator.core.calls import Call
-from simulator.core.faults import Fault
+from simulator.core.faults import Between, Fault
 from simulator.core.faults import Hold as Stand
 from simulator.core.messages import Condition, HttpReply, Seam, Until
 
@@ -12,10 +13,10 @@ from simulator.core.messages import Condition, HttpReply, Seam, Until
 class Hold(Fault):
     """The provider is slow at one point, until a condition comes true or time is up."""
 
-    seam: Seam = "before_commit"
+    seam: Literal["on_receive", "before_commit", "after_commit"] = "before_commit"
     until: Condition = "elapsed"
-    amount: int = 0
-    at_most_ms: int = 10_000
+    amount: Annotated[int, Between(0, 600_000)] = 0
+    at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000
 
     def on_receive(self, call: Call) -> Stand | None:
         return self._stand("on_receive")

@@ -11,6 +11,8 @@ from simulator.faults.cut_reply import CutReply
 from simulator.faults.deliver_before_reply import DeliverBeforeReply
 from simulator.faults.drop_delivery import DropDelivery
 from simulator.faults.error_after_commit import ErrorAfterCommit
+from simulator.faults.error_before_commit import ErrorBeforeCommit
+from simulator.faults.forget_keys import ForgetKeys
 from simulator.faults.garbage_reply import GarbageReply
 from simulator.faults.hold import Hold
 from simulator.faults.ignore_keys import IgnoreKeys
@@ -104,6 +106,37 @@ def test_wrong_signatures_end_so_that_the_event_arrives(provider: "Build") -> No
         shop.provider.hasten(shop.now)
 
     assert foreign == [True, True, False]
+
+
+def test_a_call_whose_key_was_forgotten_meanwhile_leaves_the_next_ones_alone(
+    provider: "Build",
+) -> None:
+    shop = provider(
+        Rule(Hold("before_commit"), "hold", times=1),
+        Rule(ErrorBeforeCommit(), "error", times=1),
+        Rule(ForgetKeys(), "forget", nth=2),
+    )
+    first = shop.charge()
+    second = shop.charge()
+
+    assert shop.status(second) == 503
+    assert shop.status(shop.charge()) == 201
+    assert shop.status(shop.resume(first)) == 201
+    assert shop.captured() == ["ch_1", "ch_2"]
+    assert shop.data(shop.charge())["id"] == "ch_1"
+
+
+def test_a_failure_of_a_forgotten_call_sets_nobodys_key_free(provider: "Build") -> None:
+    shop = provider(
+        Rule(Hold("before_commit"), "hold", times=1),
+        Rule(ErrorBeforeCommit(), "error", operation="charge.create", nth=1),
+        Rule(ForgetKeys(), "forget", nth=2),
+    )
+    first = shop.charge()
+    shop.status(shop.send("GET", "/v1/charges"))
+    assert shop.status(shop.resume(first)) == 503
+
+    assert shop.status(shop.charge()) == 201
 
 
 @pytest.mark.parametrize("kind", [IgnoreKeys, DropDelivery])

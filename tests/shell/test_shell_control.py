@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import ClientError
 
-from simulator import control
+from simulator import control, control_bodies, control_rights
 from simulator.control import ROUTES
 
 from .conftest import SECRET
@@ -231,7 +231,7 @@ async def test_with_a_token_only_who_shows_it_may_ask(start: "Start") -> None:
     ],
 )
 def test_only_loopback_is_loopback(peer: str, *, loopback: bool) -> None:
-    assert control.is_loopback((peer, 1234)) is loopback
+    assert control_rights.is_loopback((peer, 1234)) is loopback
 
 
 async def test_the_openapi_document_is_served(world: "World") -> None:
@@ -256,16 +256,17 @@ def test_a_documented_operation_is_the_route(route: control.Route) -> None:
     assert operation["summary"] == (route.answer.__doc__ or "").removesuffix(".")
     assert body.get("schema") == (
         None
-        if route.body is control.NoBody
+        if route.body is control_bodies.NoBody
         else {"$ref": f"#/components/schemas/{route.body.__name__}"}
     )
     assert named == re.findall(r"\{(\w+)\}", route.path)
 
 
 @pytest.mark.parametrize(
-    "body", [control.PlanBody, control.AdvanceBody, control.EndpointBody, control.ResetBody]
+    "body",
+    sorted({r.body for r in ROUTES} - {control_bodies.NoBody}, key=str),
 )
-def test_a_documented_body_has_the_fields_that_are_read(body: type[control.PlanBody]) -> None:
+def test_a_documented_body_has_the_fields_that_are_read(body: type[control_bodies.Body]) -> None:
     schema = OPENAPI["components"]["schemas"][body.__name__]
     read = body.model_json_schema()
 

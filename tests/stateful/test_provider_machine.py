@@ -88,6 +88,31 @@ DROPPED, HELD = "dropped", "held"
 Seen = int | str  # a status, or that there was none
 
 
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A charge, made in one way, and one step after it."""
+
+    capture: bool = True
+    fault: Fault | None = None
+    verb: str = "refunds"
+    declined: bool = False
+    part: bool = False
+
+
+LIVES: dict[tuple[Status, Step], Life] = {
+    (Status.PENDING, Step.AUTHORISE): Life(capture=False),
+    (Status.PENDING, Step.CAPTURE): Life(),
+    (Status.PENDING, Step.DECLINE): Life(fault=Decline()),
+    (Status.PENDING, Step.CANCEL): Life(fault=Ponder(), verb="cancel"),
+    (Status.AUTHORISED, Step.CAPTURE): Life(capture=False, verb="capture"),
+    (Status.AUTHORISED, Step.DECLINE): Life(capture=False, verb="capture", declined=True),
+    (Status.AUTHORISED, Step.CANCEL): Life(capture=False, verb="cancel"),
+    (Status.CAPTURED, Step.REFUND_PART): Life(part=True),
+    (Status.CAPTURED, Step.REFUND_ALL): Life(),
+}
+"""A way to every row: each run begins with one of them, so that no row is left to chance."""
+
+
 @dataclass
 class Money:
     """One charge, as the oracle keeps it."""
@@ -232,9 +257,10 @@ class ProviderMachine(RuleBasedStateMachine):
         self.answers: dict[str, tuple[str, bytes]] = {}
         self.attempts: list[Attempt] = []
 
-    @initialize()
-    def somebody_listens(self) -> None:
+    @initialize(life=st.sampled_from(list(LIVES.values())))
+    def somebody_listens_and_one_row_is_walked(self, life: Life) -> None:
         self.provider.add_endpoint("http://shop.test/hook", SECRET)
+        self.live(life)
 
     @rule(
         key=st.sampled_from("abcdefgh"),
@@ -268,24 +294,24 @@ class ProviderMachine(RuleBasedStateMachine):
             self.send(replace(list(self.asks.values())[-back], fault=fault))
 
     @rule(
-        capture=st.booleans(),
-        fault=st.sampled_from([None, Ponder(), Ponder("lost_card")]),
-        verb=st.sampled_from(["capture", "cancel", "refunds"]),
-        declined=st.booleans(),
+        life=st.builds(
+            Life,
+            st.booleans(),
+            st.sampled_from([None, Decline(), Ponder(), Ponder("lost_card")]),
+            st.sampled_from(["capture", "cancel", "refunds"]),
+            st.booleans(),
+            st.booleans(),
+        )
     )
-    def charge_and_step(
-        self,
-        capture: bool,  # noqa: FBT001  # drawn
-        fault: Fault | None,
-        verb: str,
-        declined: bool,  # noqa: FBT001  # drawn
-    ) -> None:
+    def live(self, life: Life) -> None:
         key = f"own-{len(self.asks)}"
-        body = {"amount_minor": 2, "currency": "EUR", "capture": capture}
-        self.send(Ask(key, "/v1/charges", "create", "", body, fault))
+        body = {"amount_minor": 2, "currency": "EUR", "capture": life.capture}
+        self.send(Ask(key, "/v1/charges", "create", "", body, life.fault))
         charge = f"ch_{len(self.oracle.money)}"
-        path = f"/v1/charges/{charge}/{verb}"
-        self.send(Ask(f"{key}-2", path, verb, charge, {}, Decline() if declined else None))
+        path = f"/v1/charges/{charge}/{life.verb}"
+        part = {"amount_minor": 1} if life.part and life.verb != "cancel" else {}
+        fault = Decline() if life.declined else None
+        self.send(Ask(f"{key}-2", path, life.verb, charge, part, fault))
 
     def send(self, ask: Ask) -> None:
         self.asks[f"call-{len(self.asks) + 1}"] = ask
@@ -416,7 +442,7 @@ def rows_of(provider: Provider) -> set[tuple[Status, Step]]:
     return rows
 
 
-def test_the_provider_does_what_the_oracle_says_on_nearly_every_row(
+def test_the_provider_does_what_the_oracle_says_on_every_row(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     ProviderMachine.rows.clear()
@@ -430,7 +456,7 @@ def test_the_provider_does_what_the_oracle_says_on_nearly_every_row(
     missed = [f"{before} -{step}->" for before, step in TRANSITIONS.keys() - ProviderMachine.rows]
     with capsys.disabled():
         sys.stdout.write(f"\n{share:.0%} of the transition rows reached; missed: {missed}\n")
-    assert share >= 0.95
+    assert not missed
 
 
 def written(seed: int, plan: int, calls: list[tuple[int, int, bool]]) -> bytes:

@@ -17,8 +17,9 @@ Rule 4: an event's rules go by its type here, ``delivery.payment_intent.succeede
 import hashlib
 import json
 from typing import ClassVar, Final
+from urllib.parse import urlencode
 
-from simulator.core.calls import Operation, Unreadable
+from simulator.core.calls import ChargeParams, EventParams, Operation, Unreadable
 from simulator.core.desk_results import (
     IntentDeclined,
     IntentRefused,
@@ -38,6 +39,7 @@ from simulator.dialects.stripe.fields import Invalid
 from simulator.dialects.stripe.forms import Fields, Malformed, nested, read_body
 from simulator.dialects.stripe.objects import failure_object, gone, listed, request_id, shown
 from simulator.dialects.stripe.routes import ROUTES, Route, route_of
+from simulator.dialects.stripe.writing import written
 
 FORM: Final = "application/x-www-form-urlencoded"
 _HOUR_S: Final = 3_600
@@ -89,6 +91,22 @@ class Stripe:
             account = caller.account if caller else None
             return Unreadable(invalid.problem, operation, account, key if sound else None)
         return Operation(call, caller.account, key, _fingerprint(request, fields))
+
+    def ask(
+        self, params: ChargeParams | EventParams, account: str, key: str | None = None
+    ) -> HttpRequest | None:
+        """Write the request that a caller would send; see ``writing.py``."""
+        said = written(params)
+        if said is None:
+            return None
+        method, path, fields = said
+        headers = {"authorization": f"Bearer {account}"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        if method == "GET":
+            return HttpRequest(method, path, tuple(fields.items()), headers)
+        headers["content-type"] = FORM
+        return HttpRequest(method, path, (), headers, urlencode(fields).encode())
 
     def answer(self, result: Result) -> HttpReply:  # noqa: PLR0911  # one row for each result
         """Put a result into words."""
