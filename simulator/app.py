@@ -75,7 +75,7 @@ class App:
         """Answer one request: now, later, or never."""
         read = await wire.read(request, source)
         if isinstance(read, wire.Unread):
-            return wire.response(self.refusal(read))
+            return await wire.answer(request, self.refusal(read))
         action, *others = self.provider.receive(read, self._clock.now())
         received = self._latest
         self._do(others)
@@ -85,7 +85,7 @@ class App:
         else:
             self.gates.passed(action.call, received.value["operation"], received.order)
         if isinstance(action, Reply):
-            return wire.response(action.reply)
+            return await wire.answer(request, action.reply)
         return await self._drop(request, action)
 
     def caller_left(self, connection: RequestHandler) -> None:
