@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain
-from json.encoder import encode_basestring_ascii
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, ClassVar, Final, assert_never
 
 from simulator.core.calls import (
@@ -133,9 +133,9 @@ class Generic:
         """Put a result into words."""
         match result:
             case ChargeMade(charge):
-                return _json(201, _charge(charge))
+                return HttpReply(201, _JSON, _charge_written(charge).encode())
             case ChargeShown(charge):
-                return _json(200, _charge(charge))
+                return HttpReply(200, _JSON, _charge_written(charge).encode())
             case ChargeDeclined(charge):
                 more = {"decline_code": charge.decline_code, "charge": _charge(charge)}
                 return _problem(Problem("declined"), more)
@@ -351,9 +351,12 @@ def _body(content: bytes) -> Fields:
     if not content:
         return {}
     try:
-        body = _DECODE(content.decode())
+        text = content.decode().strip(" \t\n\r")
+        body, end = _DECODE(text)
     except (ValueError, RecursionError):  # also: not UTF-8, NaN, endless digits
         raise _Refused("bad_request", "the body is not JSON") from None
+    if end != len(text):
+        raise _Refused("bad_request", "the body is not JSON")
     if not isinstance(body, dict):
         raise _Refused("bad_request", "the body is not a JSON object")
     return body
@@ -363,7 +366,8 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODE: Final = json.JSONDecoder(parse_constant=_no_number).decode
+# Not ``decode``, which adds a third to it by looking twice for white space.
+_DECODE: Final = json.JSONDecoder(parse_constant=_no_number).raw_decode
 
 
 def _only(fields: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -449,7 +453,7 @@ def encoder() -> Callable[[object], str]:
     if make is None:  # only CPython has it
         return plain.encode
     words = make(
-        None, plain.default, encode_basestring_ascii, None, ":", ",", False, False, True
+        None, plain.default, _quoted, None, ":", ",", False, False, True
     )  # no markers: what we write has no circles
     return lambda value: "".join(words(value, 0))
 
@@ -500,6 +504,27 @@ def _charge(charge: Charge) -> Fields:
         "decline_code": charge.decline_code,
         "created": int(charge.created_s),
     }
+
+
+def _charge_written(charge: Charge) -> str:
+    """Return ``_charge`` as JSON: nearly all that this API says, at a third of the encoder's time.
+
+    That both say the same is a test.
+    """
+    return (
+        f'{{"id":{_quoted(charge.id)},"object":"charge","status":"{charge.status}",'
+        f'"amount_minor":{charge.amount_minor},"captured_minor":{charge.captured_minor},'
+        f'"refunded_minor":{charge.refunded_minor},"currency":"{charge.currency}",'
+        f'"reference":{_quoted_or_null(charge.reference)},'
+        f'"customer":{_quoted_or_null(charge.customer)},'
+        f'"metadata":{_ENCODE(charge.metadata) if charge.metadata else "{}"},'
+        f'"decline_code":{_quoted_or_null(charge.decline_code)},'
+        f'"created":{int(charge.created_s)}}}'
+    )
+
+
+def _quoted_or_null(text: str | None) -> str:
+    return "null" if text is None else _quoted(text)
 
 
 def _refund(refund: Refund, charge: Charge) -> Fields:

@@ -24,13 +24,13 @@ from simulator.core.calls import (
     ResendEvent,
     Unreadable,
 )
-from simulator.core.charges import Charge, Refund
+from simulator.core.charges import Charge, Refund, Status
 from simulator.core.dialect import Dialect
 from simulator.core.events import Event
 from simulator.core.journal import Journal
 from simulator.core.messages import HttpReply, HttpRequest, Reply
 from simulator.core.provider import Provider
-from simulator.core.results import Problem
+from simulator.core.results import ChargeShown, ChargesListed, Problem
 from simulator.dialects.generic import IETF, PROBLEMS, ROUTES, Generic, encoder, instant, sign
 
 GENERIC: Dialect = Generic()
@@ -439,6 +439,33 @@ def test_a_secret_that_is_none_is_not_accepted(secret: str) -> None:
 @pytest.mark.parametrize("status", [199, 200, 204, 299, 300, 410, 500])
 def test_only_a_2xx_acknowledges(status: int) -> None:
     assert GENERIC.acknowledged(status, b"") is (200 <= status < 300)
+
+
+TEXTS = st.text(max_size=20)
+AMOUNTS = st.integers(0, 10**12)
+
+
+@given(
+    st.builds(
+        Charge,
+        id=TEXTS,
+        amount_minor=AMOUNTS,
+        currency=st.sampled_from(["EUR", "JPY"]),
+        reference=st.none() | TEXTS,
+        customer=st.none() | TEXTS,
+        metadata=st.dictionaries(TEXTS, TEXTS, max_size=2),
+        created_s=st.floats(0, 1e9),
+        status=st.sampled_from(Status),
+        captured_minor=AMOUNTS,
+        refunded_minor=AMOUNTS,
+        decline_code=st.none() | TEXTS,
+    )
+)
+def test_a_charge_is_written_alone_as_it_is_in_a_list(charge: Charge) -> None:
+    alone = GENERIC.answer(ChargeShown(charge))
+    listed = GENERIC.answer(ChargesListed((charge,)))
+
+    assert b'{"object":"list","data":[%s]}' % alone.body == listed.body
 
 
 @given(st.integers(0, 400 * 366 * 86_400))
