@@ -265,11 +265,13 @@ class KeyStore:
 
     def _forget_expired(self, now: float) -> None:
         """Drop what is over, the oldest first; it stops at the first that is not."""
-        oldest_first = self._oldest_first
+        oldest_first, retention_s = self._oldest_first, self.policy.retention_s
         while oldest_first:
             claim = oldest_first[0]
+            if now < claim.since_s + retention_s:  # as nearly always, and so for all behind it
+                return
             known = self._claims.get(claim.slot) is claim
-            if known and not self._is_over(claim, now):
+            if known and claim.answer is None:
                 return
             oldest_first.popleft()
             if known:

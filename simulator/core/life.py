@@ -372,7 +372,8 @@ class Life:
         self._write("release", end)
 
     def _answer(self, reply: HttpReply) -> Reply:
-        call, echo = self.call, self._works.keys.policy.echo
+        call, works = self.call, self._works
+        echo = works.keys.policy.echo
         value = {
             "what": "reply",
             "call": call.id,
@@ -383,16 +384,15 @@ class Life:
         self._write("send", value)
         if echo is not None and call.key is not None:
             reply = HttpReply(reply.status, (*reply.headers, (echo, call.key)), reply.body)
-        return Reply(call.id, self._addressed(reply))
-
-    def _addressed(self, reply: HttpReply) -> HttpReply:
-        return self._works.dialect.addressed(reply, self.call.id)
+        return Reply(call.id, works.dialect.addressed(reply, call.id))
 
     def _drop(
         self, how: Literal["reset", "silence", "cut"], reply: HttpReply | None = None
     ) -> Drop:
         self._write("drop", {"what": "reply", "call": self.call.id, "how": how})
-        return Drop(self.call.id, how, reply and self._addressed(reply))
+        if reply is not None:
+            reply = self._works.dialect.addressed(reply, self.call.id)
+        return Drop(self.call.id, how, reply)
 
     def _write(self, kind: Kind, value: dict[str, Any]) -> None:
         call = self.call
