@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psutil
 import uvloop
@@ -33,9 +33,6 @@ from figures import Figures, arguments
 from onecharge.history.recorder import Recorder
 from simulator.core.messages import HttpRequest
 from simulator.server import Simulator
-
-if TYPE_CHECKING:
-    from simulator.core.journal import Sink
 
 CALLERS: Final = 8
 JOURNALS: Final = {"memory": ">= 0.6", "history": ">= 0.4"}
@@ -260,11 +257,11 @@ async def serve(kind: str, filled: int) -> None:
         if kind == "bare":
             port = await serve_bare()
         else:
-            sink: Sink | None = None
+            simulator = Simulator()
             if kind == "history":
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                sink = stack.enter_context(Recorder(folder / "history.jsonl"))
-            simulator = Simulator(sink=sink)
+                recorder = stack.enter_context(Recorder(folder / "history.jsonl"))
+                simulator = Simulator(sink=recorder, together=recorder.together)
             for number in range(filled):
                 body = json.dumps(_fields(-number)).encode()
                 headers = {"authorization": "Bearer shop", "idempotency-key": f"old-{number}"}

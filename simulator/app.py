@@ -16,7 +16,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from simulator import wire
 from simulator.clock import VirtualClock
-from simulator.core.journal import PROVIDER, Entry, Sink
+from simulator.core.journal import PROVIDER, Entry, Sink, Together
 from simulator.core.messages import Action, Drop, Held, HttpReply, Reply, Waiting
 from simulator.core.results import Problem
 from simulator.gates import Gates, HeldCall, Reason
@@ -50,11 +50,14 @@ class Standing:
 class App:
     """Everybody who has called the provider and waits for the end of it."""
 
-    def __init__(self, clock: VirtualClock, *, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, clock: VirtualClock, *, on_change: Callable[[], None], together: Together
+    ) -> None:
         self.gates = Gates(self._resume)
         self.provider: Provider  # set by whoever opens the door
         self._clock = clock
         self._on_change = on_change
+        self._together = together
         self._standing: dict[str, Standing] = {}
         self._callers: dict[RequestHandler, str] = {}
         self._silent: dict[RequestHandler, asyncio.Future[None]] = {}
@@ -76,7 +79,8 @@ class App:
         read = await wire.read(request, source)
         if isinstance(read, wire.Unread):
             return await wire.answer(request, self.refusal(read))
-        action, *others = self.provider.receive(read, self._clock.now())
+        with self._together():
+            action, *others = self.provider.receive(read, self._clock.now())
         received = self._latest
         self._do(others)
         self._on_change()

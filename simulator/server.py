@@ -12,6 +12,7 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from simulator.control_rights import is_loopback
 from simulator.core.deliveries import Attempt
 from simulator.core.events import Event
 from simulator.core.faults import Tamper
-from simulator.core.journal import Sink
+from simulator.core.journal import Sink, Together
 from simulator.core.ledger import Posting
 from simulator.core.provider import Provider
 from simulator.core.rules import Rule
@@ -43,9 +44,10 @@ SHUTDOWN_S: Final = 1.0
 class Simulator:
     """A payment provider on the network, and every handle to make it go wrong.
 
-    Without a ``sink`` it keeps a journal of its own. ``time_scale`` is virtual seconds per real
-    second. A ``token`` opens ``/_sim/`` to who shows it; without one only loopback may use it.
-    ``route`` says where an attempt for an endpoint's URL really goes, as a load balancer would.
+    Without a ``sink`` it keeps a journal of its own; all that it writes of one call, it writes
+    inside ``together``. ``time_scale`` is virtual seconds per real second. A ``token`` opens
+    ``/_sim/`` to who shows it; without one only loopback may use it. ``route`` says where an
+    attempt for an endpoint's URL really goes, as a load balancer would.
     ``chains`` says whether a request may ask for faults itself (``chains.py``); if it is not
     said, it may where only this machine can send one. Elsewhere such a request is refused.
     """
@@ -56,6 +58,7 @@ class Simulator:
         dialect: str = "generic",
         seed: int = 0,
         sink: Sink | None = None,
+        together: Together = nullcontext,
         time_scale: float = 1.0,
         delivery_timeout_s: float = 10.0,
         token: str | None = None,
@@ -72,7 +75,7 @@ class Simulator:
         self._delivery_timeout_s = delivery_timeout_s
         self._route = route
         self._chains = chains
-        self._app = App(self.clock, on_change=self._wake_sender)
+        self._app = App(self.clock, on_change=self._wake_sender, together=together)
         self._app.provider = self._new_provider()
         self._control = Control(self, token=token)
         self._sender: Sender | None = None

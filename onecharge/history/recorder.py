@@ -1,7 +1,8 @@
 """The recorder writes the history as it happens.
 
 Rule 1: a record has reached the operating system before the caller goes on: a killed harness
-        loses nothing that anybody has seen the consequences of.
+        loses nothing that anybody has seen the consequences of. Records written ``together``
+        get there in one write, when the block ends, before anybody can see a consequence.
 Rule 2: what cannot be written is still kept in memory and judged; ``lost`` says so.
 Rule 3: after a failed write the file is left alone: it ends where the disk did, with at most one
         torn line, and never has a hole in the middle.
@@ -13,7 +14,8 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,29 +39,51 @@ class Recorder:
         self.path = path
         self.records: list[Record] = []
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._subscribers: list[Subscriber] = []
         self._file: int | None = None
         self._trouble: OSError | None = None
-        self._written = 0
+        self._lines: list[str] = []  # not yet handed over
+        self._blocks = 0  # in which we are, one inside the other
+        self._written = 0  # lines, and so with the header
         self._last_ns = clock()
         if path is not None:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-            self._write(_header())
+            self._lines.append(_header() + "\n")
+            self._write()
 
     def __call__(self, entry: Entry) -> int:
         """Take an entry into the history and return its index."""
         with self._lock:
-            index = len(self.records)
+            records = self.records
+            index = len(records)
             record = Record.of(entry, index=index, time_ns=self._clock())
             line = to_line(record)  # before the append: what is no JSON is a bug, and shows at once
-            self.records.append(record)
+            records.append(record)
             self._last_ns = record.time_ns
-            if self._write(line):
-                self._written += 1
-        for subscriber in tuple(self._subscribers):
-            subscriber(record)
+            self._lines.append(line + "\n")
+            if not self._blocks:
+                self._write()
+        if self._subscribers:
+            for subscriber in tuple(self._subscribers):
+                subscriber(record)
         return index
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what a block records in one piece when it ends: a call in one write, not in four.
+
+        Nothing may leave the process inside the block. Another thread that has something to
+        record waits for its end, so that the order of the file is that of the history.
+        """
+        with self._lock:
+            self._blocks += 1
+            try:
+                yield
+            finally:
+                self._blocks -= 1
+                if not self._blocks:
+                    self._write()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call ``subscriber`` with every record from now on; returns how to stop that."""
@@ -76,7 +100,7 @@ class Recorder:
         """What the file lacks and why, in one sentence, or None."""
         if self._trouble is None:
             return None
-        missing = len(self.records) - self._written
+        missing = len(self.records) - max(0, self._written - 1)
         return (
             f"{self.path}: {self._trouble.strerror or self._trouble}; "
             f"the last {missing} records are not on disk"
@@ -104,18 +128,18 @@ class Recorder:
         where = "memory" if self.path is None else self.path.name
         return f"<Recorder {where}: {len(self.records)} records>"
 
-    def _write(self, line: str) -> bool:
-        """Hand the line to the operating system; False if it (or one before it) would not go."""
+    def _write(self) -> None:
+        """Hand the lines to the operating system, unless it would not take an earlier one."""
+        lines, self._lines = self._lines, []
         if self._file is None or self._trouble is not None:
-            return False
-        data = memoryview(line.encode("ascii") + b"\n")
+            return
+        data, done = "".join(lines).encode("ascii"), 0
         try:
-            while data:
-                data = data[os.write(self._file, data) :]
+            while done < len(data):
+                done += os.write(self._file, memoryview(data)[done:])
         except OSError as trouble:
             self._trouble = trouble
-            return False
-        return True
+        self._written += len(lines) if done == len(data) else data.count(b"\n", 0, done)
 
 
 def _header() -> str:

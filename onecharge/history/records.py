@@ -12,12 +12,12 @@ from dataclasses import field
 from typing import Any, Final, get_args
 
 from simulator.core.journal import Entry, Kind
+from simulator.core.json_text import as_json, quoted
 from simulator.core.values import value
 
 VERSION: Final = 1
 HEADER: Final = "onecharge_history"
 KINDS: Final = frozenset(get_args(Kind))
-_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @value(frozen=True, slots=True)
@@ -61,22 +61,17 @@ class Record:
 
 def to_line(record: Record) -> str:
     """Return the record as one line of JSON, without the line's end. What is empty is left out."""
-    line: dict[str, Any] = {
-        "i": record.index,
-        "t": record.time_ns,
-        "lane": record.lane,
-        "kind": record.kind,
-    }
-    for name in ("order", "tenant", "key"):
-        if (text := getattr(record, name)) is not None:
-            line[name] = text
-    if record.value:
-        line["value"] = record.value
-    if record.cause is not None:
-        line["cause"] = record.cause
     # ASCII only: half a character of a torn line must not spoil the reading of the others,
     # and a lone surrogate in a foreign answer must not stop the writing.
-    return _ENCODE(line)
+    order = "" if record.order is None else f',"order":{quoted(record.order)}'
+    tenant = "" if record.tenant is None else f',"tenant":{quoted(record.tenant)}'
+    key = "" if record.key is None else f',"key":{quoted(record.key)}'
+    value = f',"value":{as_json(record.value)}' if record.value else ""
+    cause = "" if record.cause is None else f',"cause":{record.cause}'
+    return (
+        f'{{"i":{record.index},"t":{record.time_ns},"lane":{quoted(record.lane)},'
+        f'"kind":"{record.kind}"{order}{tenant}{key}{value}{cause}}}'
+    )
 
 
 def from_line(line: str | bytes) -> Record:

@@ -39,6 +39,7 @@ class World:
             dialect=service_file.provider.dialect,
             seed=seed,
             sink=self.sink,
+            together=lambda: self.recorder.together(),  # noqa: PLW0108  # of the current one
             delivery_timeout_s=DELIVERY_TIMEOUT_S,
             route=self._to_an_instance,
         )

@@ -8,6 +8,7 @@ Rule 3: ``value`` holds JSON data only, and always a ``what`` that names the fac
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Final, Literal
 
@@ -54,6 +55,12 @@ class Entry:
 
 Sink = Callable[[Entry], int]
 """Takes an entry into the history and returns its index."""
+
+Together = Callable[[], AbstractContextManager[object]]
+"""Opens a block whose entries may be written in one piece when it ends.
+
+Nothing may leave this process inside it: no answer, no webhook. It never waits.
+"""
 
 
 class Journal:

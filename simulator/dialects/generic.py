@@ -9,12 +9,10 @@ Rule 3: a field this API does not know is refused: a typo beside money must not 
 import base64
 import hmac
 import json
-import json.encoder
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain
-from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, ClassVar, Final, assert_never
 
 from simulator.core.calls import (
@@ -36,6 +34,7 @@ from simulator.core.calls import (
 from simulator.core.charges import Charge, Refund
 from simulator.core.events import Event
 from simulator.core.idempotency import InBody, InHeader, KeyPolicy
+from simulator.core.json_text import as_json, quoted
 from simulator.core.messages import HttpReply, HttpRequest
 from simulator.core.results import (
     ChargeDeclined,
@@ -127,7 +126,7 @@ class Generic:
             query = tuple((name, str(value)) for name, value in fields.items())
             return HttpRequest(method, path, query, headers)
         headers["content-type"] = "application/json"
-        return HttpRequest(method, path, (), headers, _ENCODE(fields).encode())
+        return HttpRequest(method, path, (), headers, as_json(fields).encode())
 
     def answer(self, result: Result) -> HttpReply:  # noqa: PLR0911  # one row for each result
         """Put a result into words."""
@@ -177,7 +176,7 @@ class Generic:
 
         Two signatures, during a rotation, stand in one header with a space between them.
         """
-        body = _ENCODE(_news(event)).encode()
+        body = as_json(_news(event)).encode()
         timestamp = int(wall_s)
         headers = {
             "content-type": "application/json",
@@ -446,25 +445,12 @@ def _part(amount_minor: int | None) -> Fields:
     return {} if amount_minor is None else {"amount_minor": amount_minor}
 
 
-def encoder() -> Callable[[object], str]:
-    """Return ``JSONEncoder.encode``, which makes its C part for every call, with one made once."""
-    plain = json.JSONEncoder(separators=(",", ":"))
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:  # only CPython has it
-        return plain.encode
-    words = make(
-        None, plain.default, _quoted, None, ":", ",", False, False, True
-    )  # no markers: what we write has no circles
-    return lambda value: "".join(words(value, 0))
-
-
-_ENCODE: Final = encoder()
 _JSON: Final = (("content-type", "application/json"),)
 _PROBLEM_JSON: Final = ("content-type", "application/problem+json")
 
 
 def _json(status: int, value: Fields) -> HttpReply:
-    return HttpReply(status, _JSON, _ENCODE(value).encode())
+    return HttpReply(status, _JSON, as_json(value).encode())
 
 
 def _problem(problem: Problem, more: Fields) -> HttpReply:
@@ -486,7 +472,7 @@ def _problem(problem: Problem, more: Fields) -> HttpReply:
         "detail": problem.detail,
         "code": problem.code,
     }
-    return HttpReply(status, tuple(headers), _ENCODE(document | more).encode())
+    return HttpReply(status, tuple(headers), as_json(document | more).encode())
 
 
 def _charge(charge: Charge) -> Fields:
@@ -512,19 +498,19 @@ def _charge_written(charge: Charge) -> str:
     That both say the same is a test.
     """
     return (
-        f'{{"id":{_quoted(charge.id)},"object":"charge","status":"{charge.status}",'
+        f'{{"id":{quoted(charge.id)},"object":"charge","status":"{charge.status}",'
         f'"amount_minor":{charge.amount_minor},"captured_minor":{charge.captured_minor},'
         f'"refunded_minor":{charge.refunded_minor},"currency":"{charge.currency}",'
         f'"reference":{_quoted_or_null(charge.reference)},'
         f'"customer":{_quoted_or_null(charge.customer)},'
-        f'"metadata":{_ENCODE(charge.metadata) if charge.metadata else "{}"},'
+        f'"metadata":{as_json(charge.metadata) if charge.metadata else "{}"},'
         f'"decline_code":{_quoted_or_null(charge.decline_code)},'
         f'"created":{int(charge.created_s)}}}'
     )
 
 
 def _quoted_or_null(text: str | None) -> str:
-    return "null" if text is None else _quoted(text)
+    return "null" if text is None else quoted(text)
 
 
 def _refund(refund: Refund, charge: Charge) -> Fields:

@@ -28,10 +28,11 @@ from simulator.core.charges import Charge, Refund, Status
 from simulator.core.dialect import Dialect
 from simulator.core.events import Event
 from simulator.core.journal import Journal
+from simulator.core.json_text import encoder
 from simulator.core.messages import HttpReply, HttpRequest, Reply
 from simulator.core.provider import Provider
 from simulator.core.results import ChargeShown, ChargesListed, Problem
-from simulator.dialects.generic import IETF, PROBLEMS, ROUTES, Generic, encoder, instant, sign
+from simulator.dialects.generic import IETF, PROBLEMS, ROUTES, Generic, instant, sign
 
 GENERIC: Dialect = Generic()
 CHARGE = Charge("ch_1", "shop", 500, "EUR", "ord-1", "cus-1").capture()

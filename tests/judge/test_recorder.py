@@ -41,6 +41,70 @@ def test_a_record_is_on_disk_when_the_call_returns(tmp_path: Path) -> None:
     recorder.close()
 
 
+def test_what_is_recorded_together_is_one_write_at_the_end_of_the_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(tmp_path / "history.jsonl")
+    writes: list[int] = []
+    really = os.write
+
+    def watched(file: int, data: memoryview) -> int:
+        writes.append(len(data))
+        return really(file, data)
+
+    monkeypatch.setattr(os, "write", watched)
+    with recorder.together():
+        recorder(entry(1))
+        with recorder.together():
+            recorder(entry(2))
+        assert writes == []
+
+    assert len(writes) == 1
+    assert read_history(tmp_path / "history.jsonl") == recorder.records
+    recorder(entry(3))
+    assert read_history(tmp_path / "history.jsonl") == recorder.records
+    assert len(recorder.records) == 3
+    recorder.close()
+
+
+def test_a_block_that_fails_has_recorded_what_happened_before(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "history.jsonl")
+
+    def fail() -> None:
+        with recorder.together():
+            recorder(entry(1))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+
+    assert len(read_history(tmp_path / "history.jsonl")) == 1
+    recorder.close()
+
+
+def test_of_a_block_that_did_not_fit_on_the_disk_the_whole_lines_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(tmp_path / "history.jsonl")
+    really = os.write
+    calls = itertools.count()
+
+    def half_of_it_and_then_full(file: int, data: memoryview) -> int:
+        if next(calls):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return really(file, data[: len(data) // 2])
+
+    monkeypatch.setattr(os, "write", half_of_it_and_then_full)
+    with recorder.together():
+        for number in range(1, 6):
+            recorder(entry(number))
+    recorder.close()
+
+    assert read_history(tmp_path / "history.jsonl") == recorder.records[:2]
+    assert recorder.lost is not None
+    assert "the last 3 records are not on disk" in recorder.lost
+
+
 def test_a_history_is_never_overwritten(tmp_path: Path) -> None:
     Recorder(tmp_path / "history.jsonl").close()
 

@@ -4,10 +4,10 @@ Rule 1: types and codes are exact; the sentences for people are our own.
 Rule 2: what a fault invents gets its type from its status: above 499 it is theirs.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simulator.core.json_text import as_json
 from simulator.core.messages import HttpReply
 from simulator.core.results import Problem
 from simulator.dialects.stripe.declines import decline_of, doc_url
@@ -83,7 +83,6 @@ PROBLEMS: Final[dict[str, Row]] = {
     "wrong_client_secret": Row(400, "The client_secret is not that of the PaymentIntent"),
 }
 
-_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 JSON: Final = ("content-type", "application/json")
 
 
@@ -115,7 +114,7 @@ def json_reply(
     status: int, data: dict[str, Any], headers: tuple[tuple[str, str], ...] = (JSON,)
 ) -> HttpReply:
     """Return JSON, without a space too much: replies are kept as long as their keys."""
-    return HttpReply(status, headers, _ENCODE(data).encode())
+    return HttpReply(status, headers, as_json(data).encode())
 
 
 def _invented(problem: Problem) -> Row:
