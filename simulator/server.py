@@ -255,10 +255,10 @@ class Simulator:
         shown_host = f"[{bound_host}]" if ":" in bound_host else bound_host
         self._urls[name] = f"http://{shown_host}:{bound_port}"
 
-    async def _handle(self, request: web.BaseRequest, *, source: str) -> web.StreamResponse:
+    def _handle(self, request: web.BaseRequest, *, source: str) -> Awaitable[web.StreamResponse]:
         if request.path.startswith(PREFIX):
-            return await self._control.handle(request)
-        return await self._app.handle(request, source)
+            return self._control.handle(request)
+        return self._app.handle(request, source)
 
     def _start_sender(self) -> None:
         self._sender = Sender(
