@@ -2,6 +2,9 @@
 
 import argparse
 import json
+import os
+import platform
+import time
 from pathlib import Path
 
 
@@ -25,9 +28,17 @@ class Figures:
             print(f"  {name:<{width}} {shown} {unit:<10} {target}".rstrip())
 
     def write(self, path: Path) -> None:
-        """Write ``{"figures": {name: value}}``."""
-        figures = {name: value for name, value, _, _ in self._rows}
-        path.write_text(json.dumps({"figures": figures}, indent=2) + "\n")
+        """Write ``{"figures": {name: value}}``, and what the README's table says beside them."""
+        data = {
+            "title": self._title,
+            "when": time.strftime("%Y-%m-%d", time.gmtime()),
+            "python": platform.python_version(),
+            "cores": os.cpu_count(),
+            "figures": {name: value for name, value, _, _ in self._rows},
+            "units": {name: unit for name, _, unit, _ in self._rows},
+            "targets": {name: target for name, _, _, target in self._rows if target},
+        }
+        path.write_text(json.dumps(data, indent=2) + "\n")
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

@@ -1,10 +1,12 @@
 """What there is, as tables: for ``onecharge list`` and for the README, from the same rows.
 
 ``python -m onecharge.catalogues README.md`` writes the tables anew, each between its marks:
-``<!-- table: scenarios -->`` and ``<!-- end -->``.
+``<!-- table: scenarios -->`` and ``<!-- end -->``. The table of benchmarks is the README's alone;
+it says what ``benchmarks/figures`` says, one file for each benchmark, written by its ``--json``.
 """
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -22,21 +24,25 @@ from simulator.core.messages import Seam
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts with a title."""
+    """A table of texts with a title. Its first column holds ``names``, or else plain words."""
 
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    names: bool = True
 
 
 def table_of(what: str) -> Table:
-    """Return one of the tables: scenarios, faults, dialects, invariants or mutants."""
-    return CATALOGUES[what]()
+    """Return one of the tables: scenarios, faults, dialects, invariants, mutants or benchmarks."""
+    return TABLES[what]()
 
 
 def as_markdown(table: Table) -> str:
-    """Return the table as Markdown; its first column holds names, set as code."""
-    rows = [(f"`{name}`", *map(_as_markdown, texts)) for name, *texts in table.rows]
+    """Return the table as Markdown, names set as code."""
+    rows = [
+        (f"`{first}`" if table.names else _as_markdown(first), *map(_as_markdown, texts))
+        for first, *texts in table.rows
+    ]
     rule = ("---",) * len(table.headers)
     return "\n".join(f"| {' | '.join(row)} |" for row in (table.headers, rule, *rows))
 
@@ -87,6 +93,17 @@ def _mutants() -> Table:
     return Table("Mutants", ("name", "the broken guard", "violates", "class, report"), tuple(rows))
 
 
+def _benchmarks() -> Table:
+    rows = []
+    for path in sorted(FIGURES.glob("*.json")):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        rows.append((f"**{told['title']}**", f"{told['when']}, Python {told['python']}", ""))
+        for name, value in told["figures"].items():
+            measured = f"{value:,.0f}" if value >= 1_000 else f"{value:.2f}"
+            rows.append((name, f"{measured} {told['units'][name]}", told["targets"].get(name, "")))
+    return Table("Benchmarks", ("figure", "measured", "target"), tuple(rows), names=False)
+
+
 def _seams(fault: type[Fault]) -> str:
     return ", ".join(seam for seam in get_args(Seam) if fault.bends(seam))
 
@@ -110,9 +127,11 @@ CATALOGUES: Final[dict[str, Callable[[], Table]]] = {
     "invariants": _invariants,
     "mutants": _mutants,
 }
+TABLES: Final = CATALOGUES | {"benchmarks": _benchmarks}
+FIGURES: Final = Path(__file__).parents[1] / "benchmarks" / "figures"
 
 _MARKED: Final = re.compile(
-    rf"(<!-- table: ({'|'.join(CATALOGUES)}) -->)\n.*?(<!-- end -->)", re.DOTALL
+    rf"(<!-- table: ({'|'.join(TABLES)}) -->)\n.*?(<!-- end -->)", re.DOTALL
 )
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The README's tables are those of ``onecharge list``: every file of a kind has its row."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from onecharge.catalogues import CATALOGUES, Table, as_markdown, table_of, with_tables
+from onecharge.catalogues import (
+    CATALOGUES,
+    FIGURES,
+    TABLES,
+    Table,
+    as_markdown,
+    table_of,
+    with_tables,
+)
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -20,6 +29,7 @@ FOLDERS = {
 }
 
 every_kind = pytest.mark.parametrize("what", CATALOGUES)
+every_table = pytest.mark.parametrize("what", TABLES)
 
 
 def test_every_kind_has_its_folder() -> None:
@@ -36,12 +46,20 @@ def test_every_file_has_its_row_and_every_row_says_something(what: str) -> None:
     assert all(row[1] for row in table.rows)
 
 
-@every_kind
+def test_every_figure_that_was_measured_has_its_row() -> None:
+    measured = [json.loads(path.read_text())["figures"] for path in FIGURES.glob("*.json")]
+    names = {name for figures in measured for name in figures}
+
+    assert names
+    assert names <= {row[0] for row in table_of("benchmarks").rows}
+
+
+@every_table
 def test_the_readme_has_its_table_once(what: str) -> None:
     assert README.read_text().count(f"<!-- table: {what} -->") == 1
 
 
-@every_kind
+@every_table
 def test_the_tables_of_the_readme_are_current(what: str) -> None:
     block = f"<!-- table: {what} -->\n\n{as_markdown(table_of(what))}\n\n<!-- end -->"
 
