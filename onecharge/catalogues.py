@@ -99,7 +99,7 @@ def _benchmarks() -> Table:
         told = json.loads(path.read_text(encoding="utf-8"))
         rows.append((f"**{told['title']}**", f"{told['when']}, Python {told['python']}", ""))
         for name, value in told["figures"].items():
-            measured = f"{value:,.0f}" if value >= 1_000 else f"{value:.2f}"
+            measured = f"{value:,.0f}" if value >= 1_000 else f"{value:.3f}"
             rows.append((name, f"{measured} {told['units'][name]}", told["targets"].get(name, "")))
     return Table("Benchmarks", ("figure", "measured", "target"), tuple(rows), names=False)
 

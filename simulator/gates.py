@@ -58,19 +58,6 @@ class HeldCall:
             f"<HeldCall {self.call} {self.operation} at {self.seam} until {self.until.condition}>"
         )
 
-    def again_at(self, seam: Seam, until: Until) -> "HeldCall":
-        """Return the same call, held once more further on."""
-        return HeldCall(
-            self.call,
-            seam,
-            until,
-            operation=self.operation,
-            account=self.account,
-            order=self.order,
-            source=self.source,
-            caller_gone=self.caller_gone,
-        )
-
     def wants_the_same_as(self, operation: str, order: str | None) -> bool:
         """Tell whether another call asks for the same thing."""
         return (self.operation, self.order) == (operation, order)

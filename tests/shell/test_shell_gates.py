@@ -218,7 +218,7 @@ async def test_releasing_all_follows_a_call_through_every_seam() -> None:
     def resume(held: HeldCall, reason: str) -> None:
         passed.append((held.seam, reason))
         if held.seam == "on_receive":
-            gates.park(held.again_at("after_commit", Until("released")))
+            gates.park(HeldCall(held.call, "after_commit", Until("released")))
 
     gates = Gates(resume)
     gates.park(HeldCall("call-1", "on_receive", Until("released")))
