@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
+from io import BytesIO
 from typing import Final
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -98,23 +99,35 @@ class Sender:
         self.wake()
 
     async def _post(self, session: ClientSession, attempt: Attempt) -> AttemptOutcome:
-        """Send one attempt, and tell what came of it. A redirect is an answer, not a way."""
+        """Send one attempt, and tell what came of it. A redirect is an answer, not a way.
+
+        It always ends, and an answer that has come counts whatever happens after it: an endpoint
+        may answer before it has read a large body and never read the rest, and aiohttp waits for
+        the end of the upload without a limit.
+        """
         message = self._provider.message(attempt, time.time())
+        outcome: AttemptOutcome = NoAnswer(f"timed out after {self._timeout.total:g} s")
         try:
-            async with session.post(
-                URL(self._route(message.path), encoded=True),
-                data=_half_of(message.body) if attempt.tamper.cut else message.body,
-                headers={**message.headers, "content-length": str(len(message.body))},
-                allow_redirects=False,
-            ) as answer:
+            async with (
+                asyncio.timeout(self._timeout.total),
+                session.post(
+                    URL(self._route(message.path), encoded=True),
+                    data=_half_of(message.body) if attempt.tamper.cut else BytesIO(message.body),
+                    headers={**message.headers, "content-length": str(len(message.body))},
+                    allow_redirects=False,
+                ) as answer,
+            ):
                 body = await answer.content.read(ANSWER_LIMIT_BYTES)
-                return Answered(answer.status, body)
+                outcome = Answered(answer.status, body)
         except TimeoutError:
-            return NoAnswer(f"timed out after {self._timeout.total:g} s")
-        except (ClientError, OSError, ValueError) as error:
-            if attempt.tamper.cut:
-                return NoAnswer("cut off in the middle of the request")
-            return NoAnswer(f"{type(error).__name__}: {error}")
+            return outcome
+        except (ClientError, OSError, ValueError, RuntimeError) as error:
+            # RuntimeError is what uvloop raises for a write to a connection that was closed.
+            if isinstance(outcome, NoAnswer):
+                why = f"{type(error).__name__}: {error}"
+                cut = "cut off in the middle of the request"
+                outcome = NoAnswer(cut if attempt.tamper.cut else why)
+        return outcome
 
 
 async def _half_of(body: bytes) -> AsyncIterator[bytes]:

@@ -173,3 +173,27 @@ async def test_an_attempt_goes_where_the_route_leads_and_is_recorded_as_for_its_
     assert routed == ["http://service.invalid/webhooks"]
     assert world.journal.find("send", url="http://service.invalid/webhooks")
     assert world.shop.genuine == [True]
+
+
+async def test_an_endpoint_that_answers_and_never_reads_the_rest_ends_the_attempt(
+    start: "Start",
+) -> None:
+    async def answer_and_stay(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        await done.wait()
+        writer.close()
+
+    done = asyncio.Event()
+    world = await start(delivery_timeout_s=0.5)
+    server = await asyncio.start_server(answer_and_stay, "127.0.0.1", 0, limit=1024)
+    host, port = server.sockets[0].getsockname()
+    world.simulator.add_endpoint(f"http://{host}:{port}/webhooks", SECRET)
+    world.arm({"fault": "oversized_event", "operation": "delivery.charge.captured"})
+
+    await world.charge("ord-1")
+
+    await world.journal.seen("fail", what="attempt", status=413)
+    assert world.simulator.attempts_under_way() == 0
+    done.set()
+    server.close()

@@ -15,7 +15,9 @@ from onecharge.drawing import one_of_each, plans
 from onecharge.plans import Plan, Strike, as_toml
 from onecharge.shrinking import shrunk
 from onecharge.targets import mutants
+from simulator.faults.error_after_commit import ErrorAfterCommit
 from simulator.faults.error_before_commit import ErrorBeforeCommit
+from simulator.faults.lookup_fails import LookupFails
 
 if TYPE_CHECKING:
     from .conftest import SetStage, Stage, Tally
@@ -34,6 +36,14 @@ BOUND_TO_THE_KEY = Plan(
     strikes=(Strike(ErrorBeforeCommit(429, "rate_limited", stored=True), "charge.create"),)
 )
 """Found here: the reference took a replayed 429 for one that passes, and asked for ever."""
+
+LOOKED_UP = Plan(
+    strikes=(
+        Strike(ErrorAfterCommit(), "charge.create", times=1),
+        Strike(LookupFails(), "charge.list", times=1),
+    )
+)
+"""A look-up can fail only where there is a reason to look: an error that says nothing."""
 
 WITHOUT_SHRINKING = [phase for phase in Phase if phase not in {Phase.shrink, Phase.explain}]
 """Hypothesis' own shrinker plays a plan hundreds of times; ours, a dozen."""
@@ -61,7 +71,7 @@ def also(examples: list[Plan]) -> Callable[[Callable[..., None]], Callable[..., 
 
 
 @pytest.mark.timeout(TIMEOUT_S)
-@also([*one_of_each(), BOUND_TO_THE_KEY])
+@also([*one_of_each(), BOUND_TO_THE_KEY, LOOKED_UP])
 @settings(on_real_processes, max_examples=EXAMPLES, phases=WITHOUT_SHRINKING)
 @given(plan=plans())
 def test_no_plan_makes_the_reference_break_a_claim(
