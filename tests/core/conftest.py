@@ -86,8 +86,9 @@ class Shop:
             seen += attempts
         return seen
 
-    def captured(self) -> list[str]:
-        return [posting.charge for posting in self.provider.ledger.real_charges()]
+    def captured(self, order: str | None = None) -> list[str]:
+        """Return the real charges, all of them or those of one order."""
+        return [posting.charge for posting in self.provider.ledger.real_charges(order)]
 
     def story(self) -> list[str]:
         """Return the journal as short lines."""
