@@ -26,6 +26,8 @@ from onecharge.service_file import TEST_SECRET
 from onecharge.targets import Target, WrongUsage, target
 from onecharge.verdict import RunVerdict
 from onecharge.verify import Run, new_run_folder
+from simulator.core.provider import Keys
+from simulator.server import JournalKind
 from simulator.server import serve as serve_provider
 
 app = typer.Typer(
@@ -109,6 +111,16 @@ def serve(  # noqa: PLR0917 - typer calls it by name
     token: Annotated[
         str | None, typer.Option(help="Demanded by /_sim/ when not on loopback.")
     ] = None,
+    time_scale: Annotated[
+        float, typer.Option(min=0.001, max=1e6, help="Virtual seconds in a real one.")
+    ] = 1.0,
+    keys: Annotated[
+        Keys, typer.Option(help="Whether idempotency keys mean anything to it.")
+    ] = "honoured",
+    journal: Annotated[
+        JournalKind,
+        typer.Option(help="counted: for a soak, which keeps the ledger and counts the rest."),
+    ] = "kept",
 ) -> None:
     """Run the provider simulator alone, until it is interrupted."""
     run_to_end(
@@ -119,6 +131,9 @@ def serve(  # noqa: PLR0917 - typer calls it by name
             seed=seed,
             endpoints=[(webhook, secret)] if webhook else [],
             token=token,
+            time_scale=time_scale,
+            keys=keys,
+            journal=journal,
         )
     )
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
@@ -25,17 +25,20 @@ from simulator.catalogue import dialects
 from simulator.chains import read_chain
 from simulator.clock import VirtualClock
 from simulator.control import PREFIX, Control
-from simulator.control_rights import is_loopback
+from simulator.control.rights import is_loopback
 from simulator.core.deliveries import Attempt
 from simulator.core.events import Event
 from simulator.core.faults import Tamper
-from simulator.core.journal import Sink, Together
+from simulator.core.journal import Sink, Tally, Together
 from simulator.core.ledger import Posting
-from simulator.core.provider import Provider
+from simulator.core.provider import Keys, Provider
 from simulator.core.rules import Rule
 from simulator.gates import Gates, Reason
 from simulator.sender import Sender
 from simulator.timed_journal import TimedJournal
+
+JournalKind = Literal["kept", "counted"]
+"""Whether a simulator can tell all that happened, or only how often each thing has."""
 
 SHUTDOWN_S: Final = 1.0
 """How long ``stop`` waits for callers who are in the middle of sending."""
@@ -44,10 +47,12 @@ SHUTDOWN_S: Final = 1.0
 class Simulator:
     """A payment provider on the network, and every handle to make it go wrong.
 
-    Without a ``sink`` it keeps a journal of its own; all that it writes of one call, it writes
-    inside ``together``. ``time_scale`` is virtual seconds per real second. A ``token`` opens
-    ``/_sim/`` to who shows it; without one only loopback may use it. ``route`` says where an
-    attempt for an endpoint's URL really goes, as a load balancer would.
+    Without a ``sink`` it keeps a journal of its own, or only counts what would stand in it, which
+    is all that a soak needs beside the ledger. All that it writes of one call, it writes inside
+    ``together``. One whose ``keys`` are ``ignored`` executes every call.
+    ``time_scale`` is virtual seconds per real second. A ``token`` opens ``/_sim/`` to who shows
+    it; without one only loopback may use it. ``route`` says where an attempt for an endpoint's
+    URL really goes, as a load balancer would.
     ``chains`` says whether a request may ask for faults itself (``chains.py``); if it is not
     said, it may where only this machine can send one. Elsewhere such a request is refused.
     """
@@ -64,14 +69,18 @@ class Simulator:
         token: str | None = None,
         route: Callable[[str], str] = str,
         chains: bool | None = None,
+        keys: Keys = "honoured",
+        journal: JournalKind = "kept",
     ) -> None:
         if dialect not in dialects():
             raise ValueError(f"no dialect {dialect!r}; there are {', '.join(dialects())}")
         self.dialect = dialect
         self.seed = seed
         self.clock = VirtualClock(time_scale)
-        self.journal = TimedJournal() if sink is None else None
+        self._journal_kind = journal
+        self._keys: Keys = keys
         self._foreign_sink = sink
+        self.journal = self._new_journal()
         self._delivery_timeout_s = delivery_timeout_s
         self._route = route
         self._chains = chains
@@ -118,8 +127,7 @@ class Simulator:
             await self._sender.stop()
         if seed is not None:
             self.seed = seed
-        if self.journal is not None:
-            self.journal = TimedJournal()
+        self.journal = self._new_journal()
         self._app.provider = self._new_provider()
         self.clock.restart()
         if self._sender is not None:
@@ -129,6 +137,15 @@ class Simulator:
     def provider(self) -> Provider:
         """The machine itself; a ``reset`` replaces it."""
         return self._app.provider
+
+    @property
+    def keys(self) -> Keys:
+        """Whether idempotency keys mean anything; it may be set at any time, a reset keeps it."""
+        return self._keys
+
+    @keys.setter
+    def keys(self, keys: Keys) -> None:
+        self._keys = self.provider.keys = keys
 
     @property
     def gates(self) -> Gates:
@@ -147,6 +164,10 @@ class Simulator:
     def arm(self, rules: Sequence[Rule], *, seed: int | None = None) -> None:
         """Put these rules in force instead of the present ones; a ``seed`` renews their chance."""
         self.provider.arm(rules, self.clock.now(), seed=seed)
+
+    def arm_also(self, rule: Rule) -> str:
+        """Put one more rule in force beside the present ones, and return what it is called."""
+        return self.provider.plan.add(rule, self.clock.now())
 
     def disarm(self) -> None:
         """End all faults: rules, holds and silent connections. What has fired stays known."""
@@ -224,6 +245,11 @@ class Simulator:
         self.gates.release_all(reason)
         self._app.end_silences()
 
+    def _new_journal(self) -> TimedJournal | Tally | None:
+        if self._foreign_sink is not None:
+            return None
+        return TimedJournal() if self._journal_kind == "kept" else Tally()
+
     def _new_provider(self) -> Provider:
         sink = self.journal if self._foreign_sink is None else self._foreign_sink
         assert sink is not None
@@ -231,6 +257,7 @@ class Simulator:
             dialects()[self.dialect],
             seed=self.seed,
             sink=self._app.watching(sink),
+            keys=self._keys,
             read_chain=self._read_chain,
         )
 
@@ -330,6 +357,8 @@ async def serve(
     delivery_timeout_s: float = 10.0,
     token: str | None = None,
     endpoints: Sequence[tuple[str, str]] = (),
+    keys: Keys = "honoured",
+    journal: JournalKind = "kept",
 ) -> None:
     """Run a simulator until SIGINT or SIGTERM; one JSON line on stdout says when it is ready.
 
@@ -341,6 +370,8 @@ async def serve(
         time_scale=time_scale,
         delivery_timeout_s=delivery_timeout_s,
         token=token,
+        keys=keys,
+        journal=journal,
     )
     # A charge makes no cycles. To look for them among all charges there are is time lost.
     gc.freeze()

@@ -85,3 +85,6 @@ class Tally:
         self.counts[entry.value["what"]] += 1
         self._taken += 1
         return self._taken - 1
+
+    def __len__(self) -> int:
+        return self._taken

@@ -6,7 +6,7 @@ Rule 3: rules that cannot match cost nothing: they are found by seam, operation 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -110,11 +110,23 @@ class Plan:
         self._armed = armed
         self._since_s = now
         for each in armed.values():
-            for seam in _SEAMS:
-                if each.rule.fault.bends(seam):
-                    address = (seam, each.rule.operation, each.rule.order)
-                    self._index.setdefault(address, []).append(each)
-        self.seams = frozenset(seam for seam, _, _ in self._index)
+            self._put_in_force(each)
+
+    def add(self, rule: Rule, now: float = 0.0) -> str:
+        """Put one more rule in force, after the present ones, and return its name.
+
+        A name that is taken gets a number. Where no rule is in force, this is a plan of its own.
+        """
+        if not self.in_force:
+            self.arm([rule], now)
+            return rule.name
+        name, taken = rule.name, 1
+        while name in self._armed:
+            taken += 1
+            name = f"{rule.name}-{taken}"
+        armed = self._armed[name] = Armed(replace(rule, name=name), len(self._armed))
+        self._put_in_force(armed)
+        return name
 
     def reseed(self, seed: int) -> None:
         """Let chance begin anew; the rules in force stay as they are."""
@@ -165,3 +177,11 @@ class Plan:
             return False
         armed.fired += 1
         return True
+
+    def _put_in_force(self, armed: Armed) -> None:
+        """Let a rule be found by every seam that its fault bends."""
+        rule = armed.rule
+        for seam in _SEAMS:
+            if rule.fault.bends(seam):
+                self._index.setdefault((seam, rule.operation, rule.order), []).append(armed)
+                self.seams |= {seam}

@@ -3,7 +3,7 @@
 import json
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
@@ -42,6 +42,36 @@ def test_serve_says_in_one_line_that_it_is_ready_and_ends_cleanly(under_way: "Un
 
         out, err = server.communicate(timeout=30)
     assert (server.returncode, out, err) == (0, "", "")
+
+
+def test_serve_plays_a_provider_that_ignores_keys_and_keeps_no_journal(
+    under_way: "UnderWay",
+) -> None:
+    words = ("--keys", "ignored", "--journal", "counted", "--time-scale", "60")
+    with under_way("serve", *words) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+
+        def told(path: str) -> dict[str, Any]:
+            with urlopen(f"{url}/_sim/{path}") as answer:  # noqa: S310 - our own
+                said: dict[str, Any] = json.load(answer)
+            return said
+
+        assert told("profile") == {"dialect": "generic", "keys": "ignored", "known_keys": 0}
+        assert told("journal") == {"entries": [], "next": 0, "counts": {}}
+        assert told("clock")["time_scale"] == 60
+
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("option", ["--keys", "--journal", "--time-scale"])
+def test_serve_refuses_a_word_that_it_does_not_know(onecharge: "OneCharge", option: str) -> None:
+    ended = onecharge("serve", option, "perhaps")
+
+    assert ended.exit_code == 2
+    assert option in ended.err
+    assert "Traceback" not in ended.err
 
 
 def test_the_help_names_every_command(onecharge: "OneCharge") -> None:

@@ -142,3 +142,26 @@ def test_a_rule_that_cannot_match_costs_nothing() -> None:
 
     assert names(armed_plan, "charge.create", "ord-7") == ["r7"]
     assert len(found) == 1
+
+
+def test_a_rule_is_added_behind_the_present_ones_and_takes_away_none() -> None:
+    armed_plan = plan(Rule(LoseReply(), "lose"), Rule(LoseReply(), "again"))
+    [first, _] = armed_plan.matching("after_commit", "charge.create", None)
+    armed_plan.fires(first, 0)
+
+    added = armed_plan.add(Rule(LoseReply(), "lose", times=1))
+
+    assert added == "lose-2"
+    assert names(armed_plan, "charge.create") == ["lose", "again", "lose-2"]
+    assert armed_plan.fired == {"lose": 1, "again": 0, "lose-2": 0}
+
+
+def test_a_rule_that_is_added_to_a_stopped_plan_is_a_plan_of_its_own() -> None:
+    armed_plan = plan(Rule(LoseReply(), "lose"))
+    armed_plan.stop()
+
+    armed_plan.add(Rule(LoseReply(), "more", after_s=10), now=100)
+
+    assert names(armed_plan, "charge.create") == ["more"]
+    [armed] = armed_plan.matching("after_commit", "charge.create", None)
+    assert [armed_plan.fires(armed, now) for now in (105, 110)] == [False, True]

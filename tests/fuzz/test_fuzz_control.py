@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from simulator.control import ROUTES
+from simulator.control.routes import ROUTES
 
 OPENAPI: Final[dict[str, Any]] = json.loads(
     (resources.files("simulator") / "openapi.json").read_text()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import ClientError
 
-from simulator import control, control_bodies, control_rights
-from simulator.control import ROUTES
+from simulator.control import bodies, rights
+from simulator.control.asks import Route
+from simulator.control.routes import ROUTES
 
 from .conftest import SECRET
 
@@ -64,6 +65,41 @@ async def test_a_held_call_is_shown_and_released(world: "World") -> None:
     assert (released.status, again.status) == (200, 404)
     assert (await charging).status == 201
     assert world.journal.find("release", reason="control")
+
+
+async def test_a_call_is_held_by_control_and_released_beside_the_plan(world: "World") -> None:
+    await world.call("POST", "/_sim/plan", {"rules": [{"fault": "decline", "order": "ord-2"}]})
+    asked = {"operation": "charge.create", "order": "ord-1", "seam": "after_commit"}
+    hold = await world.call("POST", "/_sim/held", asked)
+    charging = asyncio.ensure_future(world.charge("ord-1"))
+    held = await world.hold_one()
+    declined = await world.charge("ord-2")  # neither held nor forgotten
+
+    assert world.charged == ["ord-1"]
+    assert (hold.status, hold.data) == (201, {"rule": "hold"})
+    assert (held.seam, held.until.condition, held.until.at_most_ms) == (
+        "after_commit",
+        "released",
+        60_000,
+    )
+    assert declined.status == 402
+    assert (await world.call("POST", f"/_sim/held/{held.call}/release")).status == 200
+    assert (await charging).status == 201
+    assert (await world.charge("ord-1")).status == 201  # it was to hold one call
+    assert world.simulator.fired() == {"decline": 1, "hold": 1}
+
+
+async def test_two_holds_by_control_are_two_rules(world: "World") -> None:
+    first = await world.call("POST", "/_sim/held", {"order": "ord-1"})
+    second = await world.call("POST", "/_sim/held", {"order": "ord-2", "times": 2})
+
+    plan = await world.call("GET", "/_sim/plan")
+
+    assert [first.data["rule"], second.data["rule"]] == ["hold", "hold-2"]
+    assert [(rule["name"], rule["times"]) for rule in plan.data["rules"]] == [
+        ("hold", 1),
+        ("hold-2", 2),
+    ]
 
 
 async def test_the_clock_moves_forward(world: "World") -> None:
@@ -166,6 +202,9 @@ async def test_reset_begins_again(start: "Start") -> None:
         ("/_sim/plan", {"rules": [{}]}, 422, "rules[0].fault"),
         ("/_sim/plan", {"rules": [{"fault": "hold"}, {"fault": "hodl"}]}, 422, "rules[1].fault"),
         ("/_sim/plan", {"rules": [{"fault": "hold", "amount": "x"}]}, 422, "rules[0].amount"),
+        ("/_sim/held", {"operation": "charge.creat"}, 422, "operation"),
+        ("/_sim/held", {"seam": "on_delivery"}, 422, "seam"),
+        ("/_sim/held", {"at_most_ms": 600_001}, 422, "at_most_ms"),
         ("/_sim/clock/advance", {"seconds": -1}, 422, "seconds"),
         ("/_sim/clock/advance", {"seconds": "1"}, 422, "seconds"),
         ("/_sim/clock/advance", {"seconds": True}, 422, "seconds"),
@@ -231,7 +270,7 @@ async def test_with_a_token_only_who_shows_it_may_ask(start: "Start") -> None:
     ],
 )
 def test_only_loopback_is_loopback(peer: str, *, loopback: bool) -> None:
-    assert control_rights.is_loopback((peer, 1234)) is loopback
+    assert rights.is_loopback((peer, 1234)) is loopback
 
 
 async def test_the_openapi_document_is_served(world: "World") -> None:
@@ -247,7 +286,7 @@ def test_the_openapi_document_knows_exactly_the_routes() -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_documented_operation_is_the_route(route: control.Route) -> None:
+def test_a_documented_operation_is_the_route(route: Route) -> None:
     operation = OPENAPI["paths"][route.path][route.method.lower()]
 
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -256,7 +295,7 @@ def test_a_documented_operation_is_the_route(route: control.Route) -> None:
     assert operation["summary"] == (route.answer.__doc__ or "").removesuffix(".")
     assert body.get("schema") == (
         None
-        if route.body is control_bodies.NoBody
+        if route.body is bodies.NoBody
         else {"$ref": f"#/components/schemas/{route.body.__name__}"}
     )
     assert named == re.findall(r"\{(\w+)\}", route.path)
@@ -264,9 +303,9 @@ def test_a_documented_operation_is_the_route(route: control.Route) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    sorted({r.body for r in ROUTES} - {control_bodies.NoBody}, key=str),
+    sorted({r.body for r in ROUTES} - {bodies.NoBody}, key=str),
 )
-def test_a_documented_body_has_the_fields_that_are_read(body: type[control_bodies.Body]) -> None:
+def test_a_documented_body_has_the_fields_that_are_read(body: type[bodies.Body]) -> None:
     schema = OPENAPI["components"]["schemas"][body.__name__]
     read = body.model_json_schema()
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from simulator.control_rights import names_loopback
+from simulator.control.rights import names_loopback
 
 if TYPE_CHECKING:
     from .conftest import Start, World

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from simulator.catalogue import rules_from
 from simulator.server import Simulator
+from simulator.timed_journal import TimedJournal
 
 WISH: Any = {
     "amount": 500,
@@ -203,7 +204,7 @@ async def test_lost_replies_are_retried_under_one_key_and_charge_once(
     assert world.charged == [500]
     assert world.simulator.fired() == {fault: 2}
     journal = world.simulator.journal
-    assert journal is not None
+    assert isinstance(journal, TimedJournal)
     receipts = [line for line in journal.lines(0) if line["kind"] == "receive"]
     assert len(receipts) == 3
     assert len({line["key"] for line in receipts}) == 1

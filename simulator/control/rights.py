@@ -8,18 +8,10 @@ Rule 2: without a token no web page may ask either: a browser says where a page 
 import hmac
 import ipaddress
 import re
-from typing import Any
 
 from aiohttp import web
 
-
-class Trouble(Exception):
-    """What was asked cannot be done, and why; the answer of problem+json."""
-
-    def __init__(self, status: int, title: str, detail: str, **more: Any) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.problem = {"title": title, "status": status, "detail": detail, **more}
+from simulator.control.asks import Trouble
 
 
 def check_right(request: web.BaseRequest, token: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.core.charges import Status
+from simulator.core.provider import Keys
 
 MOST_SECONDS: Final = 1_000_000_000  # about 32 years, at once
 
@@ -31,6 +32,22 @@ class AdvanceBody(Body):
     """How far virtual time is to move."""
 
     seconds: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
+
+
+class ProfileBody(Body):
+    """What becomes of idempotency keys: one provider honours them, another ignores them."""
+
+    keys: Keys
+
+
+class HoldBody(Body):
+    """Which calls to hold, where, how many of them, and for how long at the most."""
+
+    operation: str = "*"
+    order: str | None = None
+    seam: Literal["on_receive", "before_commit", "after_commit"] = "before_commit"
+    times: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    at_most_ms: Annotated[int, Field(ge=0, le=600_000)] = 60_000
 
 
 class EndpointBody(Body):
