@@ -27,7 +27,20 @@ Location = tuple[str | int, ...]
 class Section(BaseModel):
     """A table of a file of ours: strict, frozen, and closed to fields it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        use_attribute_docstrings=True,  # what a field's docstring says, editors say as well
+    )
+
+
+class Misplaced(ValueError):
+    """Raised by a model's validator that knows which of the fields below it is to blame."""
+
+    def __init__(self, location: "Location", says: str) -> None:
+        super().__init__(says)
+        self.location = location
 
 
 class FileError(Exception):
@@ -94,14 +107,13 @@ def _explained(error: ValidationError, model: type[BaseModel], text: str, path: 
         case "missing":
             says = "required, but missing"
         case "value_error":
-            says = str(first["ctx"]["error"])
+            reason = first["ctx"]["error"]
+            says = str(reason)
+            if isinstance(reason, Misplaced):
+                location = (*location, *reason.location)
         case _:
             says = f"{_lowered(first['msg'])}, found {first['input']!r}"
-    while location and line_of(text, location) is None and isinstance(location[-1], str):
-        if first["type"] == "missing" or len(location) == 1:
-            break
-        location = location[:-1]
-    return FileError.at(path, line_of(text, location), field_name(tuple(first["loc"])), says)
+    return FileError.at(path, line_of(text, location), field_name(location), says)
 
 
 def places_known(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a team writes down once so that its service can be judged: ``onecharge.toml``."""
 
-from onecharge.service_file.file import Capabilities, ServiceFile, Timing, read_service_file
-from onecharge.service_file.process import Database, Service
+from onecharge.service_file.file import Capabilities, Orders, ServiceFile, Timing, read_service_file
+from onecharge.service_file.process import Database, Service, Worker
 from onecharge.service_file.provider import TEST_SECRET, ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read
 from onecharge.service_file.requests import Answer, Charge, Request
@@ -16,6 +16,7 @@ __all__ = [
     "Charge",
     "Database",
     "Effects",
+    "Orders",
     "ProviderSide",
     "Read",
     "Request",
@@ -23,6 +24,7 @@ __all__ = [
     "ServiceFile",
     "Timing",
     "Webhook",
+    "Worker",
     "found",
     "read_service_file",
 ]

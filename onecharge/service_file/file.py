@@ -7,7 +7,7 @@ Rule 3: every request is a template; a placeholder that nothing fills is an erro
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,28 +15,51 @@ from onecharge.service_file.process import Database, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read
 from onecharge.service_file.requests import Charge
-from onecharge.service_file.words import Seconds
-from onecharge.toml_file import FileError, Section, line_of, read_toml, validated
+from onecharge.service_file.words import Seconds, SomeSeconds
+from onecharge.toml_file import FileError, Misplaced, Section, line_of, read_toml, validated
+
+
+class Orders(Section):
+    """What can be ordered."""
+
+    amounts: tuple[Annotated[int, Field(gt=0)], ...] = ()
+    """A fixed price list in minor units; without it every order has an amount of its own."""
+    currency: str = Field(default="EUR", pattern=r"^[A-Z]{3}$")
+    """The currency of every order, as ISO 4217 writes it."""
 
 
 class Timing(Section):
     """How long the service may take, by its own word."""
 
     settles_within_s: Seconds | None = None
+    """After faults stop, until every order is settled; else ten times the clean control's time."""
     answers_within_s: Seconds = 10.0
+    """Until a customer has an answer."""
+    calls_provider_within_s: SomeSeconds = 0.0
+    """After its answer, until the provider is called: for services that charge from a worker."""
+    books_within_s: SomeSeconds = 0.0
+    """After an event's 2xx, until its effect is booked: for services that take events first."""
 
 
 class Capabilities(Section):
     """What the service can do. Declaring one absent makes its invariants not applicable."""
 
     webhooks: bool = True
+    """It takes the provider's events."""
     read_back: bool = True
+    """It can be asked what became of an order."""
     effects: bool = True
+    """It can be asked what it has booked."""
     restartable: bool = True
+    """It can be killed and started again; never when it is attached to."""
     refunds: bool = True
+    """It refunds."""
     tenants: bool = True
+    """It has several tenants, whose keys are apart."""
     upstream_keys: bool = True
+    """It sends idempotency keys to the provider."""
     reconciles: bool = True
+    """It finds out by itself what became of a call without an answer."""
 
     def lacking(self, needs: Iterable[str]) -> tuple[str, ...]:
         """Return which of these capabilities the service declares absent."""
@@ -49,6 +72,7 @@ class ServiceFile(Section):
     service: Service
     database: Database | None = None
     provider: ProviderSide
+    orders: Orders = Orders()
     charge: Charge
     read: Read | None = None
     effects: Effects | None = None
@@ -57,6 +81,35 @@ class ServiceFile(Section):
     timing: Timing = Timing()
     capabilities: Capabilities = Capabilities()
     claims: tuple[Literal["provider_ignores_keys"], ...] = ()
+
+    @model_validator(mode="after")
+    def _attached_or_not(self) -> Self:
+        if self.service.attached:
+            self._fits_a_service_that_runs_already()
+        elif self.provider.listen is not None:
+            raise Misplaced(
+                ("provider", "listen"),
+                "only for a service that runs already (attached mode); one with a command is told "
+                "by {provider_url}",
+            )
+        return self
+
+    def _fits_a_service_that_runs_already(self) -> None:
+        if self.database is not None:
+            raise Misplaced(
+                ("database",), "a service that runs already has its database; leave this table out"
+            )
+        if self.provider.listen is None:
+            raise Misplaced(
+                ("provider", "listen"),
+                "required, but missing: the service runs already and calls the provider at a fixed "
+                'address; say which, as listen = "127.0.0.1:12111"',
+            )
+        if self.capabilities.restartable and "restartable" in self.capabilities.model_fields_set:
+            raise Misplaced(
+                ("capabilities", "restartable"),
+                "expected false: without service.command nothing can be killed and started again",
+            )
 
     @model_validator(mode="after")
     def _capabilities_are_described(self) -> Self:
@@ -83,4 +136,7 @@ def read_service_file(path: Path) -> ServiceFile:
         line = line_of(text, ("service", "folder"))
         raise FileError.at(path, line, "service.folder", f"no such folder: {folder}")
     service = service_file.service.model_copy(update={"folder": folder.resolve()})
-    return service_file.model_copy(update={"service": service})
+    capabilities = service_file.capabilities
+    if service.attached:  # nobody can kill it or start it again
+        capabilities = capabilities.model_copy(update={"restartable": False})
+    return service_file.model_copy(update={"service": service, "capabilities": capabilities})

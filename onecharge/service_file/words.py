@@ -24,6 +24,7 @@ WORLD_VALUES = {
 """What the command and the environment of a service may name."""
 
 Seconds = Annotated[float, Field(gt=0)]
+SomeSeconds = Annotated[float, Field(ge=0)]
 Status = Annotated[int, Field(ge=100, le=599)]
 Words = tuple[str, ...]
 

@@ -139,6 +139,7 @@ class ServiceProcesses:
             "provider_url": self._provider_urls[instance.name],
         }
         service = self._file.service
+        assert service.command is not None
         env = {name: filled_text(text, values) for name, text in service.env.items()}
         try:
             instance.pid = await self._supervisor.spawn(

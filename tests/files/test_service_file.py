@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from onecharge.service_file import ServiceFile, found, read_service_file
+from onecharge.service_file import Database, ServiceFile, found, read_service_file
 from onecharge.targets import target
 from onecharge.toml_file import FileError
 
@@ -34,6 +34,25 @@ each = "$.entries[?@.order == '{order}']"
 
 [webhook]
 path = "/hooks"
+"""
+
+
+ATTACHED = """
+[service]
+name = "shop"
+urls = ["http://127.0.0.1:8000/", "http://127.0.0.1:8001"]
+
+[provider]
+dialect = "generic"
+listen = "127.0.0.1:12111"
+
+[charge]
+path = "/charges"
+
+[capabilities]
+webhooks = false
+read_back = false
+effects = false
 """
 
 
@@ -88,6 +107,48 @@ def test_the_reference_is_described_by_a_good_file() -> None:
             ":4: service.folder: no such folder",
         ),
         ('name = "shop"', 'name = "shop"\ninstances = 0', ":4: service.instances: input should be"),
+        (
+            'name = "shop"',
+            'name = "shop"\nurls = ["http://127.0.0.1:1"]',
+            ":4: service.urls: only for a service that runs already (attached mode)",
+        ),
+        ('command = ["{python}", "shop.py"]', "", ":2: service.command: required, but missing: "),
+        (
+            'dialect = "generic"',
+            'dialect = "generic"\nlisten = "127.0.0.1:12111"',
+            ":12: provider.listen: only for a service that runs already (attached mode)",
+        ),
+        (
+            "[provider]",
+            '[[service.workers]]\nname = "outbox"\ncommand = ["x", "{port}"]\n[provider]',
+            ":12: service.workers[1].command: unknown placeholder {port}; known here: {database",
+        ),
+        (
+            "[provider]",
+            '[[service.workers]]\nname = "w"\ncommand = ["x"]\n' * 2 + "[provider]",
+            ":14: service.workers[2].name: expected a name of its own, found 'w' again",
+        ),
+        (
+            "[provider]",
+            '[[service.workers]]\nname = "service"\ncommand = ["x"]\n[provider]',
+            ":11: service.workers[1].name: expected a name of its own; 'service' is what",
+        ),
+        (
+            "[provider]",
+            '[database]\nkind = "postgresql"\nscheme = "mysql"\n[provider]',
+            ":12: database.scheme: string should match",
+        ),
+        (
+            "[charge]",
+            "[orders]\namounts = [0]\n[charge]",
+            ":14: orders.amounts[1]: input should be",
+        ),
+        ("[charge]", '[orders]\ncurrency = "eur"\n[charge]', ":14: orders.currency: string should"),
+        (
+            "[charge]",
+            "[timing]\nbooks_within_s = -1\n[charge]",
+            ":14: timing.books_within_s: input should be greater than or equal to 0, found -1",
+        ),
     ],
 )
 def test_a_mistake_names_line_and_field_and_what_was_expected(
@@ -99,6 +160,70 @@ def test_a_mistake_names_line_and_field_and_what_was_expected(
 def test_a_capability_declared_absent_needs_no_table(tmp_path: Path) -> None:
     text = GOOD.replace('[webhook]\npath = "/hooks"', "[capabilities]\nwebhooks = false")
     assert read(text, tmp_path).webhook is None
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        ('"http://127.0.0.1:8000/", ', '"shop:80", ', ":4: service.urls: expected an address as"),
+        ("urls =", "instances = 2\nurls =", ":4: service.instances: only for a service with a"),
+        ("urls =", 'setup = [["x"]]\nurls =', ":4: service.setup: only for a service with a"),
+        ("urls =", 'env = { A = "b" }\nurls =', ":4: service.env: only for a service with a"),
+        (
+            "[charge]",
+            '[database]\nkind = "postgresql"\n[charge]',
+            ":10: database: a service that runs already has its database",
+        ),
+        ('listen = "127.0.0.1:12111"', "", ":6: provider.listen: required, but missing: the serv"),
+        ('"127.0.0.1:12111"', '":12111"', ":8: provider.listen: expected host:port as 127.0.0.1"),
+        ('"127.0.0.1:12111"', '"::1:99999"', ":8: provider.listen: expected host:port as 127.0."),
+        (
+            '"127.0.0.1:12111"',
+            '"0.0.0.0:12111"',
+            ":6: provider.token: required, but missing: 0.0.0.0 can be reached from other machines",
+        ),
+        (
+            "webhooks = false",
+            "webhooks = false\nrestartable = true",
+            ":15: capabilities.restartable: expected false: without service.command nothing",
+        ),
+    ],
+)
+def test_a_mistake_about_a_service_that_runs_already_names_line_and_field(
+    old: str, new: str, says: str, tmp_path: Path
+) -> None:
+    assert ATTACHED.count(old) == 1
+    assert says in error_for(ATTACHED.replace(old, new), tmp_path)
+
+
+def test_a_service_that_runs_already_cannot_be_restarted(tmp_path: Path) -> None:
+    file = read(ATTACHED, tmp_path)
+    assert file.service.attached
+    assert file.service.urls == ("http://127.0.0.1:8000", "http://127.0.0.1:8001")
+    assert file.capabilities.lacking({"restartable", "tenants"}) == ("restartable",)
+
+
+@pytest.mark.parametrize(
+    "listen, address",
+    [
+        ("127.0.0.1:12111", ("127.0.0.1", 12111)),
+        ("localhost:12111", ("localhost", 12111)),
+        ("[::1]:12111", ("::1", 12111)),
+        ("0.0.0.0:12111", ("0.0.0.0", 12111)),  # noqa: S104 - said, not bound
+        ("provider.internal:80", ("provider.internal", 80)),
+    ],
+)
+def test_a_provider_listens_where_the_file_says(
+    listen: str, address: tuple[str, int], tmp_path: Path
+) -> None:
+    text = ATTACHED.replace('"127.0.0.1:12111"', f'"{listen}"\ntoken = "sixteen-letters!"')
+    assert read(text, tmp_path).provider.address == address
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_a_database_is_named_as_the_services_driver_wants_it(scheme: str) -> None:
+    database = Database(kind="postgresql", scheme=scheme)
+    assert database.url("postgresql://u:p@h:1/x") == f"{scheme}://u:p@h:1/x"
 
 
 def test_a_jsonpath_finds_its_first_node_or_nothing() -> None:
