@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onecharge.history.outcomes import MEANING, Outcome, classify
+from onecharge.redaction import redacted
 from onecharge.service_file import Charge, Request, found
 from onecharge.templates import filled, filled_text
 from simulator.core.journal import Entry
@@ -127,7 +128,7 @@ def completion(lane: str, order: Order, charge: Charge, heard: Heard, cause: int
             found(answer.provider_charge, body) if answer.provider_charge else None
         ),
         "error": heard.error,
-        "body": heard.text[:_EXCERPT],
+        "body": redacted(heard.text[: 2 * _EXCERPT])[:_EXCERPT],
     }
     if not order.settled:
         order.outcome, order.charge = outcome, charge_id or order.charge

@@ -85,6 +85,14 @@ def line_of(text: str, location: Sequence[str | int]) -> int | None:
     return None
 
 
+def field_on(text: str, number: int) -> str:
+    """Name the field that line ``number`` belongs to; a comment belongs to none."""
+    if text.splitlines()[number - 1].lstrip().startswith("#"):
+        return ""
+    above = [location for location, line in _places(text) if line <= number]
+    return field_name(above[-1]) if above else ""
+
+
 def field_name(location: Sequence[str | int]) -> str:
     """Write a location as people do: ``faults[2].times``."""
     name = ""

@@ -7,6 +7,7 @@ Rule 2: what cannot be written is still kept in memory and judged; ``lost`` says
 Rule 3: after a failed write the file is left alone: it ends where the disk did, with at most one
         torn line, and never has a hole in the middle.
 Rule 4: a history is never overwritten.
+Rule 5: no live key gets in, wherever the service sent it.
 """
 
 import json
@@ -16,11 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from onecharge.history.records import HEADER, VERSION, Record, to_line
+from onecharge.redaction import may_hold_a_live_key, without_live_keys
 from simulator.core.journal import Entry
 
 Subscriber = Callable[[Record], None]
@@ -59,6 +62,9 @@ class Recorder:
             index = len(records)
             record = Record.of(entry, index=index, time_ns=self._clock())
             line = to_line(record)  # before the append: what is no JSON is a bug, and shows at once
+            if may_hold_a_live_key(line):
+                record = _without_live_keys(record)
+                line = to_line(record)
             records.append(record)
             self._last_ns = record.time_ns
             self._lines.append(line + "\n")
@@ -140,6 +146,15 @@ class Recorder:
         except OSError as trouble:
             self._trouble = trouble
         self._written += len(lines) if done == len(data) else data.count(b"\n", 0, done)
+
+
+def _without_live_keys(record: Record) -> Record:
+    return replace(
+        record,
+        value=without_live_keys(record.value),
+        order=without_live_keys(record.order),
+        key=without_live_keys(record.key),
+    )
 
 
 def _header() -> str:

@@ -3,6 +3,7 @@
 Rule 1: everything the harness knows of a service stands in this file; it imports none.
 Rule 2: a capability is present unless the file declares it absent.
 Rule 3: every request is a template; a placeholder that nothing fills is an error at once.
+Rule 4: no live key and nobody's card number stands in it, not even in a comment.
 """
 
 from collections.abc import Iterable
@@ -11,12 +12,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from onecharge.redaction import found_in
 from onecharge.service_file.process import Database, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read
 from onecharge.service_file.requests import Charge
 from onecharge.service_file.words import Seconds, SomeSeconds
-from onecharge.toml_file import FileError, Misplaced, Section, line_of, read_toml, validated
+from onecharge.toml_file import (
+    FileError,
+    Misplaced,
+    Section,
+    field_on,
+    line_of,
+    read_toml,
+    validated,
+)
 
 
 class Orders(Section):
@@ -130,6 +140,7 @@ class ServiceFile(Section):
 def read_service_file(path: Path) -> ServiceFile:
     """Return the service file at ``path``; raise ``FileError`` with one clear sentence if not."""
     data, text = read_toml(path)
+    _refuse_secrets(text, path)
     service_file = validated(ServiceFile, data, text, path)
     folder = path.parent / service_file.service.folder
     if not folder.is_dir():
@@ -140,3 +151,11 @@ def read_service_file(path: Path) -> ServiceFile:
     if service.attached:  # nobody can kill it or start it again
         capabilities = capabilities.model_copy(update={"restartable": False})
     return service_file.model_copy(update={"service": service, "capabilities": capabilities})
+
+
+def _refuse_secrets(text: str, path: Path) -> None:
+    """Raise at the first line with what must be nowhere near a test, without repeating it."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for found in found_in(line):
+            says = f"a real-looking {found.kind}; use one that the provider gives out for tests"
+            raise FileError.at(path, number, field_on(text, number), says)

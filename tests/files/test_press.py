@@ -78,3 +78,8 @@ def test_answers_are_understood_by_what_they_allow_to_conclude(
 
 def test_long_answers_are_kept_as_an_excerpt(order: Order) -> None:
     assert len(answered(order, Heard(500, "x" * 10_000))["body"]) == 500
+
+
+def test_an_answer_is_kept_without_the_card_number_in_it(order: Order) -> None:
+    value = answered(order, Heard(201, '{"status": "succeeded", "pan": "4539 5787 6362 1486"}'))
+    assert value["body"] == '{"status": "succeeded", "pan": "[card number removed]"}'

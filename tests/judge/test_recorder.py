@@ -178,3 +178,17 @@ def test_what_is_no_json_is_a_bug_that_shows_at_once() -> None:
         recorder(Entry("judge", "read", {"what": object()}))
 
     assert recorder.records == []
+
+
+def test_a_live_key_gets_neither_to_the_disk_nor_to_the_judge(tmp_path: Path) -> None:
+    live = "sk_live" + "_4eC39HqLyjWDarjtT1zdp7dc"
+    recorder = Recorder(tmp_path / "history.jsonl")
+
+    recorder(Entry("provider", "receive", {"what": "call", "key": live, "body": [live]}, key=live))
+
+    removed = "[live key removed]"
+    (record,) = recorder.records
+    assert record.value == {"what": "call", "key": removed, "body": [removed]}
+    assert record.key == removed
+    assert read_history(tmp_path / "history.jsonl") == recorder.records
+    recorder.close()

@@ -1,0 +1,156 @@
+"""What must never be shown or used: live keys, and card numbers that may be somebody's.
+
+Rule 1: only what is certain. A live key says so by its prefix; a card number has a network's
+        prefix and length and Luhn's check digit, and is not one that a provider gives out for
+        tests. A wrong guess here would refuse a good file or spoil an id.
+Rule 2: ``redacted`` is what leaves this process towards people or files: histories, reports, the
+        ends of logs. What is found is replaced by its kind; neither its end nor its length stays.
+Rule 3: ids are not searched for card numbers: long numbers are good ids, and one that was
+        altered would tie a charge to nobody.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+LIVE_MARK: Final = "live_"
+"""Without this, or ``_LIVE_TOKEN``'s own word, there is no live key in a text: a cheap question."""
+
+_LIVE_TOKEN: Final = "access_token$production$"  # noqa: S105 - what they begin with
+
+_LIVE_KEY: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?P<prefix>(?:sk|rk|pk|rzp)_live_)[A-Za-z0-9]{4,}"  # Stripe, Paystack, Razorpay
+    r"|(?P<bare>live_)[A-Za-z0-9]{30,}"  # Mollie
+    r"|(?P<token>access_token\$production\$)\w+(?:\$\w+)?"  # Braintree
+    r")"
+)
+
+_DIGITS: Final = re.compile(r"(?<![\w.])[0-9]+(?:[ -][0-9]+)*(?!\w|\.[0-9])")
+_GROUP: Final = re.compile(r"(?<![0-9])[0-9]{3,}(?![0-9])")  # 4-4-4-4, 4-6-5, 4-4-4-4-3
+_SHORTEST, _LONGEST = 13, 19
+
+# What issuers' numbers begin with, and how long they are: Visa, Mastercard (two ranges),
+# American Express, Discover, Diners Club, JCB, UnionPay.
+_NETWORKS: Final = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})"
+    r"|5[1-5]\d{14}"
+    r"|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
+    r"|3[47]\d{13}"
+    r"|(?:6011|64[4-9]\d|65\d\d)\d{12}"
+    r"|3(?:0[0-5]|[68]\d)\d{11}"
+    r"|35(?:2[89]|[3-8]\d)\d{12}"
+    r"|62\d{14,17}"
+)
+
+_TEST_PREFIXES: Final = ("400000", "400002", "520000")
+"""Ranges that providers give out for tests and no bank issues."""
+
+_TEST_CARDS: Final = frozenset(
+    {
+        *("4242424242424242", "4000056655665556", "4111111111111111", "4012888888881881"),
+        *("4100000000000019", "4444333322221111", "4917610000000000", "4222222222222"),
+        *("4988438843884305", "4166676667666746", "4646464646464644", "4035501000000008"),
+        *("4360000001000005",),
+        *("5555555555554444", "5105105105105100", "5200828282828210", "5454545454545454"),
+        *("2223003122003222", "2223000048410010", "2222400070000005", "5136333333333335"),
+        *("378282246310005", "371449635398431", "370000000000002", "378734493671000"),
+        *("6011111111111117", "6011000990139424", "6011981111111113", "6555900000604105"),
+        *("36227206271667", "30569309025904", "38520000023237"),
+        *("36006666333344", "3566002020360505", "3530111333300000", "3569990010095841"),
+        *("6200000000000005", "6200000000000047", "6205500000000000004", "6250947000000014"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something that must not be shown: of which kind, and where in the text it stands."""
+
+    kind: str
+    start: int
+    end: int
+
+    @property
+    def instead(self) -> str:
+        """What stands in its place."""
+        return f"[{self.kind} removed]"
+
+
+def redacted(text: str) -> str:
+    """Return the text with live keys and real-looking card numbers removed."""
+    return _without(text, found_in(text))
+
+
+def without_live_keys(data: Any) -> Any:
+    """Return JSON data with live keys removed from its texts, and everything else as it is."""
+    match data:
+        case str():
+            return _without(data, _live_keys(data)) if may_hold_a_live_key(data) else data
+        case Mapping():
+            return {without_live_keys(name): without_live_keys(data[name]) for name in data}
+        case list() | tuple():
+            return [without_live_keys(each) for each in data]
+        case _:
+            return data
+
+
+def may_hold_a_live_key(text: str) -> bool:
+    """Tell, at the price of two searches for a word, whether it is worth looking closer."""
+    return LIVE_MARK in text or _LIVE_TOKEN in text
+
+
+def found_in(text: str) -> Iterator[Found]:
+    """Yield what must not be shown of a text, kind by kind, from left to right."""
+    yield from _live_keys(text)
+    for match in _DIGITS.finditer(text):
+        if match.end() - match.start() >= _SHORTEST:
+            yield from _cards(text, match.start(), match.end())
+
+
+def _live_keys(text: str) -> Iterator[Found]:
+    for match in _LIVE_KEY.finditer(text):
+        yield Found("live key", match.start(), match.end())
+
+
+def _cards(text: str, start: int, stop: int) -> Iterator[Found]:
+    """Yield the card numbers of a row of digits, whose groups may be those of a number or not."""
+    groups = list(_GROUP.finditer(text, start, stop))
+    first = 0
+    while first < len(groups):
+        number, end = "", groups[first].start()
+        for last in range(first, len(groups)):
+            if groups[last].start() > end + 1:  # a shorter group stands between
+                break
+            end = groups[last].end()
+            number += groups[last][0]
+            if len(number) > _LONGEST:
+                break
+            if len(number) >= _SHORTEST and _may_be_somebodys(number):
+                yield Found("card number", groups[first].start(), end)
+                first = last
+                break
+        first += 1
+
+
+def _may_be_somebodys(number: str) -> bool:
+    return (
+        _NETWORKS.fullmatch(number) is not None
+        and number not in _TEST_CARDS
+        and not number.startswith(_TEST_PREFIXES)
+        and _checks(number)
+    )
+
+
+def _checks(number: str) -> bool:
+    """Luhn's check: every second digit from the right doubled, digits added, a multiple of ten."""
+    digits = [int(digit) for digit in reversed(number)]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    return (sum(digits[0::2]) + sum(doubled)) % 10 == 0
+
+
+def _without(text: str, what: Iterator[Found]) -> str:
+    for found in sorted(what, key=lambda found: found.start, reverse=True):
+        text = text[: found.start] + found.instead + text[found.end :]
+    return text
