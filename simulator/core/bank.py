@@ -116,6 +116,29 @@ class Bank:
             case _:
                 return result
 
+    def as_decided(self, result: Result) -> Result:
+        """Say of a charge that was made and left pending what the bank has decided by now."""
+        now = self.as_it_is_now(result)
+        if isinstance(now, ChargeMade) and now.charge.status is Status.DECLINED:
+            return ChargeDeclined(now.charge)
+        return now
+
+    def standing_for(
+        self, wish: CreateCharge, account: str, alike: tuple[str, ...]
+    ) -> Charge | None:
+        """Return the latest charge of the same order, and equal in some fields, that stands."""
+        if wish.reference is None:
+            return None
+        return next(
+            (
+                charge
+                for charge in reversed(self._listed(account, wish.reference))
+                if charge.status not in (Status.DECLINED, Status.CANCELLED)
+                and all(getattr(charge, field) == getattr(wish, field) for field in alike)
+            ),
+            None,
+        )
+
     def order_of(self, charge_id: str, account: str) -> str | None:
         """Return the reference of a charge, if this account has it and it carries one."""
         charge = self._charges.get(charge_id)

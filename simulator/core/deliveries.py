@@ -64,7 +64,8 @@ class Delivery:
     ``in_turn`` is how many copies are sent one after the other's acknowledgement, ``gap_s`` how
     long after it. ``postponed`` counts how often a fault has put it off, ``overtakes`` says that
     another one of its order waits to be overtaken, and ``followers`` wait for its end.
-    ``foreign_id`` is an event id that another account has had already.
+    ``foreign_id`` is the id of an earlier delivery's event that is another account's,
+    ``other_id`` of one that is another order's, of whatever account.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Delivery:
     postponed: int = 0
     overtakes: bool = False
     foreign_id: str | None = None
+    other_id: str | None = None
     followers: "tuple[Turn, ...]" = ()
 
     @property

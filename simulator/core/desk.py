@@ -292,6 +292,8 @@ class Desk:
     def _read(self, wish: ReadThing, visit: Visit) -> ThingShown:
         if wish.kind == "event":
             event = self._news.shelf.find(wish.id, visit.account)
+            if not self._news.is_shown(event, visit.now):
+                raise NoSuchThing("event", event.id)
             return self._shown(self._fact(event), wish, visit)
         shelf: Any = self._shelf_of[wish.kind]
         return self._shown(shelf.find(wish.id, visit.account), wish, visit)
@@ -301,6 +303,8 @@ class Desk:
         shelf: Any = self._news.shelf if wish.kind == "event" else self._shelf_of[wish.kind]
 
         def wanted(thing: Any) -> bool:
+            if wish.kind == "event" and not self._news.is_shown(thing, visit.now):
+                return False
             return wish.since_s <= thing.created_s < wish.before_s and all(
                 getattr(seen(thing), field) in values for field, values in wish.wanted.items()
             )

@@ -30,6 +30,10 @@ class Dialect(Protocol):
         """Seconds of virtual time before the first attempt, the second, and so on."""
 
     @property
+    def events_shown_s(self) -> float:
+        """For how long after its birth an event can be listed and read, in virtual seconds."""
+
+    @property
     def foreign_secret(self) -> str:
         """A well-formed webhook secret that no endpoint has."""
 

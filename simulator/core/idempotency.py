@@ -20,7 +20,7 @@ from simulator.core.values import value
 if TYPE_CHECKING:
     from simulator.core.results import Result
 
-Scope = Literal["account", "account_and_operation", "everyone"]
+Scope = Literal["account", "account_and_operation", "company", "everyone"]
 Stored = Literal["all", "2xx", "non_5xx", "nothing"]
 ReplayForm = Literal["as_stored", "current_state", "conflict"]
 
@@ -52,12 +52,27 @@ Place = InHeader | InBody | Nowhere
 class Refuse:
     """Answer with a problem, which the dialect puts into words.
 
-    The dialect knows its status too, unless this says another.
+    The dialect knows its status too, unless this says another. ``headers`` come on top.
     """
 
     code: str
     status: int | None = None
     retry_after_s: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BusinessKey:
+    """The merchant's own order is a key as well, whatever other key comes with it.
+
+    A new charge is a repetition if ``within_s`` earlier the account has made one for the same
+    order that was neither declined nor cancelled, and if ``alike`` are equal too. It is refused,
+    or answered with the charge there is.
+    """
+
+    repeated: Refuse | Literal["same_charge"] = Refuse("order_charged")
+    within_s: float = float("inf")
+    alike: tuple[Literal["amount_minor", "currency", "customer"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +80,18 @@ class KeyPolicy:
     """A provider's documented behaviour with keys.
 
     ``heeded_for`` are the operations where a key counts, ``required_for`` those that are refused
-    without one. ``stored`` says which outcomes are bound to the key once execution began; the
-    others set it free.
+    without one. Within its ``scope`` a key is known: an account's, that of all accounts of a
+    company (their names begin alike, up to a dot), …; with ``regional``, only at the address
+    where it was first used. ``stored`` says which outcomes are bound to the key once execution
+    began; the others set it free.
 
     ``replay`` is what a known key is answered: the first answer; the same about the charge as it
     now is; or a ``key_conflict`` that names the charge. A success is replayed with
     ``replay_status``, where that is set, and every replay carries ``replay_marker``.
     ``mismatch`` is what another request under a known key meets, ``in_flight`` what the same
-    request meets while the first has no outcome. ``echo`` is the header that repeats the key in
-    every answer.
+    request meets while the first has no outcome. With ``undecided``, a charge that the bank has
+    not decided on is answered so, under its key, until it is. ``echo`` is the header that repeats
+    the key in every answer. ``business`` guards orders where keys do not.
     """
 
     heeded_for: frozenset[str]
@@ -83,6 +101,7 @@ class KeyPolicy:
     min_length: int = 1
     max_length: int = 255
     scope: Scope = "account"
+    regional: bool = False
     retention_s: float = 86_400.0
     stored: Stored = "all"
     replay: ReplayForm = "as_stored"
@@ -90,7 +109,9 @@ class KeyPolicy:
     replay_marker: tuple[str, str] | None = ("idempotent-replayed", "true")
     mismatch: Refuse | Literal["replay"] = Refuse("key_mismatch")
     in_flight: Refuse | Literal["wait"] = Refuse("key_in_flight", retry_after_s=1)
+    undecided: Refuse | None = None
     echo: str | None = None
+    business: BusinessKey | None = None
 
     def key_in(self, headers: Mapping[str, str], body: Mapping[str, Any]) -> str | None:
         """Return the key of a request, if it carries one. What cannot be a key is the empty one."""
@@ -131,13 +152,16 @@ class KeyPolicy:
 
     def slot(self, call: Call) -> "Slot":
         """Return the place in the store that this call's key has."""
+        key, region = call.key or "", call.request.source if self.regional else ""
         match self.scope:
             case "account":
-                return (call.account, "", call.key or "")
+                return (call.account, "", region, key)
             case "account_and_operation":
-                return (call.account, call.operation, call.key or "")
+                return (call.account, call.operation, region, key)
+            case "company":
+                return (call.account.partition(".")[0], "", region, key)
             case "everyone":
-                return ("", "", call.key or "")
+                return ("", "", region, key)
             case _:
                 assert_never(self.scope)
 
@@ -150,7 +174,8 @@ class KeyPolicy:
         return HttpReply(status, reply.headers + marker, reply.body)
 
 
-Slot = tuple[str, str, str]
+Slot = tuple[str, str, str, str]
+"""Whose, for what, where, and the key itself."""
 
 
 @value(frozen=True, slots=True)
@@ -172,7 +197,8 @@ class InFlight:
 class Replay:
     """Done: this was the answer, about this charge.
 
-    ``result`` is what the answer said, kept by who replays the current state of it.
+    ``result`` is what the answer said, kept by who replays the current state of it, or
+    who has to see whether the bank has decided by now.
     """
 
     reply: HttpReply
@@ -251,7 +277,8 @@ class KeyStore:
         Whoever holds the claim may replace the answer. That a claim is over by now harms nobody:
         the key has been forgotten, or belongs to another.
         """
-        kept = result if self.policy.replay == "current_state" else None
+        told_anew = self.policy.replay == "current_state" or self.policy.undecided is not None
+        kept = result if told_anew else None
         claim.answer = Replay(reply, charge, kept)
 
     def release(self, claim: Claim) -> None:

@@ -40,12 +40,20 @@ from simulator.core.faults import (
     Rewrite,
     StayPending,
 )
-from simulator.core.idempotency import Expired, Fresh, InFlight, Mismatch, Refuse, Replay
+from simulator.core.idempotency import (
+    BusinessKey,
+    Expired,
+    Fresh,
+    InFlight,
+    Mismatch,
+    Refuse,
+    Replay,
+)
 from simulator.core.journal import PROVIDER, Entry, Kind
 from simulator.core.lookups import misreported
 from simulator.core.messages import Drop, Held, HttpReply, Reply, Seam, Until, Waiting
 from simulator.core.pending import Undecided
-from simulator.core.results import ChargeShown, Problem, Result
+from simulator.core.results import ChargeShown, Problem, Result, is_pending
 from simulator.core.rules import asked_for
 
 if TYPE_CHECKING:
@@ -231,6 +239,8 @@ class Life:
         works = self._works
         policy, reply = works.keys.policy, known.reply
         self._charge, self._replayed = known.charge, True
+        if policy.undecided is not None and known.result is not None and is_pending(known.result):
+            return self._as_far_as_known(works.bank.as_decided(known.result))
         match policy.replay:
             case "as_stored":
                 pass
@@ -251,11 +261,20 @@ class Life:
         result = self._execute(decision)
         for lie in self._lies:
             result = misreported(result, lie, works.news.events, self._now)
-        reply = works.dialect.answer(result)
+        policy = works.keys.policy
+        undecided = policy.undecided is not None and is_pending(result)
+        reply = self._as_far_as_known(result) if undecided else works.dialect.answer(result)
         if self._claim is not None:
-            stores = works.keys.policy.stores(reply.status)
+            stores = undecided or policy.stores(reply.status)
             self._settle_key(reply if stores else None, result)
         return reply
+
+    def _as_far_as_known(self, result: Result) -> HttpReply:
+        """Answer what a provider does that waits for the bank's decision to tell of a charge."""
+        undecided = self._works.keys.policy.undecided
+        if undecided is not None and is_pending(result):
+            return self._refused(undecided)
+        return self._works.dialect.answer(result)
 
     def _execute(self, decision: Decision) -> Result:
         """Let money, journal and event take one step together, or none."""
@@ -266,6 +285,10 @@ class Life:
             case DeskCall() as params:
                 return self._ask_desk(params, decision)
             case params:
+                if works.keys.policy.business is not None and isinstance(params, CreateCharge):
+                    repeated = self._repeated(params, works.keys.policy.business)
+                    if repeated is not None:
+                        return repeated
                 outcome = works.bank.execute(params, call.account, self._now, decision)
         if isinstance(outcome.result, ChargeShown):
             self._charge = outcome.result.charge.id
@@ -279,6 +302,16 @@ class Life:
                 )
                 works.pending.add(self._now + decision.after_s, undecided)
         return outcome.result
+
+    def _repeated(self, wish: CreateCharge, guard: BusinessKey) -> Result | None:
+        """Return what is said of a charge whose order has one already, if it has."""
+        there = self._works.bank.standing_for(wish, self.call.account, guard.alike)
+        if there is None or self._now - there.created_s >= guard.within_s:
+            return None
+        self._charge = there.id
+        if guard.repeated == "same_charge":
+            return ChargeShown(there)
+        return _problem_of(guard.repeated, resource=there.id)
 
     def _ask_desk(self, params: DeskCall, decision: Decision) -> Result:
         """Let it happen at the desk, and the bank behind it."""
@@ -332,15 +365,18 @@ class Life:
         policy = self._works.keys.policy
         own = {"key_in_flight": policy.in_flight, "key_mismatch": policy.mismatch}.get(bend.code)
         if bend.status is None and isinstance(own, Refuse):  # in this provider's own words
-            problem = Problem(own.code, "", own.status, own.retry_after_s)
-        else:
-            problem = Problem(bend.code, "", bend.status, bend.retry_after_s)
+            return self._refused(own)
+        problem = Problem(bend.code, "", bend.status, bend.retry_after_s)
         return self._works.dialect.answer(problem)
 
     def _refuse(self, refusal: object) -> Reply:
         assert isinstance(refusal, Refuse)  # whoever replays or waits instead is not here
-        problem = Problem(refusal.code, "", refusal.status, refusal.retry_after_s)
-        return self._answer(self._works.dialect.answer(problem))
+        return self._answer(self._refused(refusal))
+
+    def _refused(self, refusal: Refuse) -> HttpReply:
+        """Put into the dialect's words what the policy says no with."""
+        reply = self._works.dialect.answer(_problem_of(refusal))
+        return HttpReply(reply.status, reply.headers + refusal.headers, reply.body)
 
     def _hold(self, seam: Seam, until: Until) -> Generator[Held, str, None]:
         call = self.call
@@ -399,3 +435,7 @@ class Life:
         self._works.sink(
             Entry(PROVIDER, kind, value, call.order, call.account, call.key, call.cause)
         )
+
+
+def _problem_of(refusal: Refuse, *, resource: str | None = None) -> Problem:
+    return Problem(refusal.code, "", refusal.status, refusal.retry_after_s, resource)

@@ -5,7 +5,7 @@ Rule 1: an event is born together with its effect and is due at once, so the new
 Rule 2: this file begins attempts and takes in their outcomes; the sending is the shell's.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
@@ -58,6 +58,28 @@ class _Manner:
     put_off: bool = False
 
 
+class _Latest:
+    """The latest event that anybody is told of, and the one before it that differs in a trait."""
+
+    def __init__(self, trait: Callable[[Event], str]) -> None:
+        self._trait = trait
+        self._latest: Event | None = None
+        self._before: Event | None = None
+
+    def see(self, event: Event) -> None:
+        """Take in an event that somebody is to be told of."""
+        if self._latest is not None and self._trait(self._latest) != self._trait(event):
+            self._before = self._latest
+        self._latest = event
+
+    def other_than(self, event: Event) -> str | None:
+        """Return the id of an event that differs from this one, if there has been one."""
+        for earlier in (self._latest, self._before):
+            if earlier is not None and self._trait(earlier) != self._trait(event):
+                return earlier.id
+        return None
+
+
 class News:
     """Every event, who is to be told of it, and how that went."""
 
@@ -70,8 +92,8 @@ class News:
         self._events: dict[str, Event] = {}
         self.shelf: Shelf[Event] = Shelf("event", "evt", namespace)  # what a desk has told
         self._attempts = 0
-        self._latest: Event | None = None
-        self._latest_elsewhere: Event | None = None  # of another account than the latest
+        self._by_account = _Latest(lambda event: event.account)
+        self._by_order = _Latest(lambda event: event.order or event.about.id)
 
     @property
     def events(self) -> Mapping[str, Event]:
@@ -152,16 +174,18 @@ class News:
         match params:
             case ListEvents(wanted):
                 events = (e for e in self._events.values() if e.account == account)
-                shown = [self._show(event) for event in events]
+                shown = [self._show(event) for event in events if self.is_shown(event, now)]
                 return EventsListed(
                     tuple(each for each in shown if wanted in (None, each.delivered))
                 )
             case ReadEvent(event_id):
                 event = self.find(event_id, account)
-                return self._show(event) if event else _no_such(event_id)
+                if event is None or not self.is_shown(event, now):
+                    return _no_such(event_id)
+                return self._show(event)
             case ResendEvent(event_id):
                 event = self.find(event_id, account)
-                if event is None:
+                if event is None or not self.is_shown(event, now):
                     return _no_such(event_id)
                 self.owe(event, now)
                 return EventResent(event, self.deliveries.delivered(event_id))
@@ -172,6 +196,10 @@ class News:
         """Return an event if this account has it."""
         event = self._events.get(event_id)
         return event if event and event.account == account else None
+
+    def is_shown(self, event: Event, now: float) -> bool:
+        """Tell whether this provider still shows an event to who asks; it may yet deliver it."""
+        return now - event.created_s < self._dialect.events_shown_s
 
     def attempts_due(self, now: float) -> list[Attempt]:
         """Begin every attempt that is due."""
@@ -297,24 +325,22 @@ class News:
 
     def _keep(self, event: Event) -> None:
         self._events[event.id] = event
-        if self._latest is not None and self._latest.account != event.account:
-            self._latest_elsewhere = self._latest
-        self._latest = event
 
     def _next_id(self) -> str:
         return f"evt_{self._namespace}{len(self._events) + 1}"
 
     def _owe(self, event: Event, endpoint: "Endpoint", now: float) -> Delivery:
         delivery = self._delivery_of(event, endpoint)
+        self._by_account.see(event)
+        self._by_order.see(event)
         self.deliveries.owe(delivery, now)
         return delivery
 
     def _delivery_of(self, event: Event, endpoint: "Endpoint") -> Delivery:
         """Return a new duty, which nobody has taken on yet."""
         delivery = Delivery(f"dlv-{len(self.deliveries.by_id) + 1}", event, endpoint)
-        latest, elsewhere = self._latest, self._latest_elsewhere
-        foreign = latest if latest and latest.account != event.account else elsewhere
-        delivery.foreign_id = foreign.id if foreign else None
+        delivery.foreign_id = self._by_account.other_than(event)
+        delivery.other_id = self._by_order.other_than(event)
         return delivery
 
     def _bends(self, delivery: Delivery, now: float) -> Iterator[tuple["Rule", DeliveryBend]]:

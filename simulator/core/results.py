@@ -6,6 +6,7 @@ Rule 2: a ``Problem`` is a result as well: one code for each thing that can be w
 
 from typing import TYPE_CHECKING
 
+from simulator.core.charges import Status
 from simulator.core.desk_results import DeskResult
 from simulator.core.values import value
 
@@ -94,3 +95,8 @@ Result = (
     | Problem
     | DeskResult
 )
+
+
+def is_pending(result: Result) -> bool:
+    """Tell whether a charge was made on which the bank has not decided."""
+    return isinstance(result, ChargeMade) and result.charge.status is Status.PENDING

@@ -70,6 +70,8 @@ PROBLEMS: Final[dict[str, tuple[int, str]]] = {
     "capture_exceeds_authorisation": (422, "More than was authorised cannot be captured"),
     "refund_exceeds_capture": (422, "More than was captured cannot be refunded"),
     "key_mismatch": (422, "Idempotency-Key is already used"),
+    "order_charged": (422, "There is a charge for this order already"),
+    "undecided": (500, "The outcome is not known yet: ask again under the same key"),
     "key_conflict": (409, "Something was made under this Idempotency-Key"),
     "rate_limited": (429, "Too many requests"),
     "internal_error": (500, "Something went wrong on our side"),
@@ -88,6 +90,7 @@ class Generic:
     schedule_s: ClassVar[tuple[float, ...]] = (
         0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
     )  # fmt: skip  # the example of the Standard Webhooks specification
+    events_shown_s: ClassVar[float] = float("inf")
     foreign_secret: ClassVar[str] = "whsec_" + base64.b64encode(b"nobody else has this").decode()
 
     def __init__(self, keys: KeyPolicy = IETF) -> None:

@@ -1,7 +1,7 @@
-"""Two accounts' events have one id."""
+"""Two events have one id."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, assert_never
 
 from simulator.core.deliveries import Delivery
 from simulator.core.faults import Fault, Guise, Tamper
@@ -11,13 +11,22 @@ from simulator.core.faults import Fault, Guise, Tamper
 class ForeignAccount(Fault):
     """An event is told under an id that another account's event has had already.
 
-    It strikes only where there is such an event. Unfair: the generic webhook does not say whose
-    it is, so that an endpoint of several accounts has nothing but the id to go by.
+    It strikes only where there is such an event. A service that has one account at the provider
+    meets the same by ``whose = "order"``: the id is that of an event of another order. Unfair:
+    the generic webhook does not say whose it is, so that an endpoint of several accounts has
+    nothing but the id to go by.
     """
 
     fair: ClassVar[bool] = False
 
+    whose: Literal["account", "order"] = "account"
+
     def on_delivery(self, delivery: Delivery) -> Tamper | None:
-        if delivery.foreign_id is None:
-            return None
-        return Tamper(guise=Guise(id=delivery.foreign_id))
+        match self.whose:
+            case "account":
+                taken = delivery.foreign_id
+            case "order":
+                taken = delivery.other_id
+            case _:
+                assert_never(self.whose)
+        return None if taken is None else Tamper(guise=Guise(id=taken))

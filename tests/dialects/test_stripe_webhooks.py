@@ -12,10 +12,12 @@ from simulator.catalogue import dialects, rule_from
 from simulator.core.deliveries import Answered
 from simulator.core.results import ChargeShown
 from simulator.dialects.stripe import Stripe
+from simulator.dialects.stripe.objects import event_object
 from simulator.dialects.stripe.webhooks import EVENT_TYPES, signature
 
 SECRET = "whsec_of_the_shop"
 A_CENTURY_S = 3_200_000_000  # what is signed here is signed at an instant of our choice
+DAY_S = 86_400
 VECTOR = json.loads((Path(__file__).parent / "stripe_signature.json").read_text())["stripe"]
 
 
@@ -85,6 +87,51 @@ def test_an_event_carries_the_thing_as_it_was(merchant: Any) -> None:
     assert events["charge.succeeded"]["data"]["object"]["captured"] is False
     assert events["charge.captured"]["data"]["object"]["captured"] is True
     assert events["payment_intent.succeeded"]["data"]["object"]["amount_received"] == 500
+
+
+def test_events_can_be_read_and_listed_for_thirty_days(merchant: Any) -> None:
+    merchant.pay()
+    merchant.later(15 * DAY_S)
+    merchant.pay()
+    old, *_, new = merchant.provider.events
+
+    def listed() -> list[str]:
+        return [each["id"] for each in merchant.get("events", {"limit": "100"}).data["data"]]
+
+    merchant.later(15 * DAY_S - 1)
+    assert {old, new} <= set(listed())
+    assert merchant.get(f"events/{old}").status == 200
+
+    merchant.later(1)
+    assert listed() == list(merchant.provider.events)[:2:-1]
+    assert merchant.get(f"events/{old}").error["code"] == "resource_missing"
+    assert merchant.get(f"events/{new}").status == 200
+
+    merchant.later(15 * DAY_S)
+    assert listed() == []
+
+
+def test_an_event_that_is_no_longer_listed_can_still_be_delivered(merchant: Any) -> None:
+    merchant.provider.add_endpoint("http://shop.test/hook", SECRET)
+    merchant.pay()
+    merchant.news()
+    merchant.later(31 * DAY_S)
+
+    merchant.provider.resend("evt_1", merchant.now)
+
+    assert [attempt.event.id for attempt in merchant.news()] == ["evt_1"]
+
+
+def test_an_event_of_a_connected_account_says_whose_it_is(merchant: Any) -> None:
+    merchant.pay()
+    merchant.headers = {"stripe-account": "acct_1"}
+    merchant.pay()
+
+    own = merchant.provider.events["evt_1"]
+    connected = next(e for e in merchant.provider.events.values() if e.account == "acct_1")
+
+    assert "account" not in event_object(own, pending=1)
+    assert event_object(connected, pending=1)["account"] == "acct_1"
 
 
 def test_events_are_read_and_listed_by_type_and_by_delivery(merchant: Any) -> None:

@@ -147,11 +147,12 @@ def test_a_fault_breaks_no_word_of_a_fair_provider(kind: type[Fault], provider: 
     run(shop, calls=5)
     shop.provider.disarm()
     listed = shop.send("GET", "/v1/charges", query=(("reference", "ord-1"),))
+    captured = shop.captured("ord-1")
     shop.provider.hasten(shop.now)
     shop.news()
 
     shown = [c["id"] for c in shop.data(listed)["data"] if c["captured_minor"]]
-    assert shown == shop.captured("ord-1")
+    assert shown == captured
     told = {d.event.id for d in shop.provider.deliveries.by_id.values() if d.acknowledged}
     if kind.fair:
         assert len(shop.captured("ord-1")) <= 1

@@ -212,6 +212,36 @@ def test_two_accounts_events_have_one_id(provider: "Build") -> None:
     assert seen == [("evt_1", "shop"), ("evt_1", "neighbour"), ("evt_2", "shop")]
 
 
+def test_two_orders_events_have_one_id_where_there_is_one_account(provider: "Build") -> None:
+    shop = provider(Rule(ForeignAccount("order"), "same"))
+    shop.listen()
+    shop.charge()
+    refund(shop, 200, "key-r")
+    shop.charge("ord-2", "key-2")
+    shop.charge("ord-3", "key-3", "neighbour")
+
+    seen = [(each.event.id, each.event.order) for each in shop.news()]
+
+    assert seen == [
+        ("evt_1", "ord-1"),
+        ("evt_2", "ord-1"),
+        ("evt_2", "ord-2"),
+        ("evt_3", "ord-3"),
+    ]
+    assert shop.provider.plan.fired == {"same": 2}
+
+
+@pytest.mark.parametrize("whose", ["account", "order"])
+def test_an_id_that_nobody_was_told_is_nobodys(provider: "Build", whose: Any) -> None:
+    shop = provider(Rule(ForeignAccount(whose), "same"))
+    shop.listen(account="shop")
+    shop.charge("ord-0", "key-0", "neighbour")
+    shop.charge()
+
+    assert [each.event.id for each in shop.news()] == ["evt_2"]
+    assert shop.provider.plan.fired == {"same": 0}
+
+
 def test_what_is_not_signed_is_otherwise_whole(provider: "Build") -> None:
     shop = provider(Rule(MissingSignature(), "bare"))
     shop.listen()

@@ -81,9 +81,11 @@ def event_object(event: Event, *, pending: int) -> Json:
     """Return an event, with the thing as it was when the event was born."""
     assert event.thing is not None  # a desk has told it
     request = event.call and request_id(event.call)
+    connected = {"account": event.account} if event.account.startswith("acct_") else {}
     return {
         "id": event.id,
         "object": "event",
+        **connected,
         "api_version": API_VERSION,
         "created": instant(event.created_s),
         "data": {"object": plain(event.thing)},
