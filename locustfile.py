@@ -20,6 +20,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from onecharge.history.outcomes import REFUSED
 from onecharge.history.recorder import Recorder
-from onecharge.press import Heard, Order, Prepared, completion, invocation, prepared
+from onecharge.preparing import headers_printed, step_begins, step_ends
+from onecharge.press import Heard, Order, Prepared, completion, invocation
 from onecharge.service_file import ServiceFile, read_service_file
+from onecharge.templates import filled_text
+from onecharge.world.orders import amount_of
 
-CURRENCY = "EUR"
 PATIENCE_S = 0.15
 ANSWER_S = 10.0
 
@@ -86,9 +89,12 @@ class Shop:
         )
         ready = _heard_from(process).get("ready")
         assert ready is not None
+        service_file = read_service_file(Path(ready["service_file"]))
+        if service_file.browser:
+            raise Mistake("a service file with [[browser]] steps cannot be put under load, for now")
         return cls(
             process,
-            read_service_file(Path(ready["service_file"])),
+            service_file,
             itertools.cycle(ready["urls"]),
             Recorder(Path(ready["segments"]) / "locust.jsonl"),
             options.seed,
@@ -105,11 +111,23 @@ class Shop:
             serial=serial,
             reference=f"ord-load-{run}",
             key=f"key-load-{run}",
-            amount_minor=1_000 + serial,
-            currency=CURRENCY,
+            amount_minor=amount_of(self.service_file, serial),
+            currency=self.service_file.orders.currency,
             customer=f"cus-load-{run}",
             tenant=tenant,
             token=token,
+        )
+
+    def headers_of(self, order: Order) -> dict[str, str]:
+        """Return what the service file's ``headers_command`` prints for an order."""
+        command = self.service_file.headers_command
+        if not command:
+            return {}
+        values = {**order.values(), "python": sys.executable}
+        words = [filled_text(word, values) for word in command]
+        folder = self.service_file.service.folder
+        return headers_printed(
+            subprocess.check_output(words, cwd=folder, text=True, timeout=ANSWER_S)
         )
 
     def judged(self) -> dict[str, Any]:
@@ -215,11 +233,28 @@ class _Customer(FastHttpUser):
             raise StopUser
         charge, url = shop.service_file.charge, next(shop.urls)
         lane = f"client:locust-{next(shop.lanes)}"
+        if not self._ready(shop, lane, order):
+            return
         cause = shop.recorder(invocation(lane, order, url))
-        heard = self._sent(url, prepared(charge, order.values()), patience_s)
-        shop.recorder(completion(lane, order, charge, heard, cause))
+        heard = self._sent("pay", url, order.request(charge), patience_s)
+        shop.recorder(completion(lane, order, charge.answer, heard, cause))
 
-    def _sent(self, url: str, request: Prepared, patience_s: float) -> Heard:
+    def _ready(self, shop: Shop, lane: str, order: Order) -> bool:
+        """Take the steps before the first press of an order; tell whether it can be pressed."""
+        if order.prepared:
+            return True
+        order.headers = shop.headers_of(order)
+        for number, step in enumerate(shop.service_file.prepare, start=1):
+            url = next(shop.urls)
+            cause = shop.recorder(step_begins(lane, order, number, step, url))
+            heard = self._sent("prepare", url, order.request(step), ANSWER_S)
+            shop.recorder(step_ends(lane, order, number, step, heard, cause=cause))
+            if order.trouble is not None:
+                return False
+        order.prepared = True
+        return True
+
+    def _sent(self, name: str, url: str, request: Prepared, patience_s: float) -> Heard:
         """Send a request and return what came back before patience ended."""
         heard = Heard(error=f"no answer within {patience_s:g} s")
         with (
@@ -228,7 +263,7 @@ class _Customer(FastHttpUser):
             self.client.request(
                 request.method,
                 url + request.path,
-                name="pay",
+                name=name,
                 headers=request.headers,
                 data=request.body,
                 catch_response=True,
@@ -244,7 +279,15 @@ def _heard(answer: ResponseContextManager) -> Heard:
         error = getattr(answer, "error", None)
         refused = isinstance(error, ConnectionRefusedError)
         return Heard(error=REFUSED if refused else str(error) or "no answer")
-    return Heard(answer.status_code, answer.text or "", "retry-after" in (answer.headers or ()))
+    headers = {name.lower(): text for name, text in (answer.headers or {}).items()}
+    cookies = SimpleCookie(headers.get("set-cookie", ""))
+    return Heard(
+        status=answer.status_code,
+        text=answer.text or "",
+        retry_after="retry-after" in headers,
+        headers=headers,
+        cookies={name: morsel.value for name, morsel in cookies.items()},
+    )
 
 
 class DoubleClicker(_Customer):

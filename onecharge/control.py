@@ -55,8 +55,8 @@ class _Control:
         self._world = world
         self._order = order
         self._file = world.service_file
-        self._customers = Customers(self._file, world.services.urls, world.sink, world.session)
-        self._read_back = ReadBack(self._file, world.services.urls, world.session)
+        self._customers = Customers.in_world(world, world.sink)
+        self._read_back = ReadBack.in_world(world)
         self._within_s = self._file.timing.answers_within_s
 
     async def the_charge_succeeds(self) -> None:
@@ -64,6 +64,8 @@ class _Control:
         deadline_s = time.monotonic() + self._within_s
         while True:
             await self._customers.press(self._order, self._within_s)
+            if self._order.trouble is not None:
+                raise ControlFailed(self._order.trouble)
             if self._order.outcome == "ok":
                 return
             open_still = self._order.outcome in {"pending", "in_flight"}

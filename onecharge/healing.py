@@ -50,7 +50,7 @@ class Healing:
         self._customers = customers
         self._orders = orders
         self._bound_s = bound_s
-        self._read_back = ReadBack(world.service_file, world.services.urls, world.session)
+        self._read_back = ReadBack.in_world(world)
         self._agreed: set[str] = set()
         self._redeliver_at_s = 0.0
         self._redeliver_wait_s = bound_s * CONFIRM / 2**_REDELIVERIES

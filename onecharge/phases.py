@@ -28,9 +28,7 @@ class Play:
         self._seed = seed
         self._bound_s = bound_s
         self._orders = orders_of(world.service_file, scenario.name, scenario.file.orders, seed)
-        self._customers = Customers(
-            world.service_file, world.services.urls, world.sink, world.session
-        )
+        self._customers = Customers.in_world(world, world.sink)
         self._executioner = Executioner(world, dict(scenario.kills()))
 
     async def through(self) -> None:

@@ -94,9 +94,7 @@ class Standing:
 
     async def _heal(self, world: World, bound_s: float) -> None:
         orders = list(orders_in(self._told(), self._wanted.service_file.tenants))
-        customers = Customers(
-            self._wanted.service_file, world.services.urls, world.sink, world.session, lane="healer"
-        )
+        customers = Customers.in_world(world, world.sink, lane="healer")
         await Healing(world, customers, orders, bound_s).through()
 
     def _verdict(self, world: World, began_s: float) -> RunVerdict:
@@ -116,6 +114,8 @@ def orders_in(records: Iterable[Record], tokens: dict[str, str]) -> Iterable[Ord
     """Return the orders that customers sent, each with the outcome that settled it, if any did."""
     orders: dict[str, Order] = {}
     for record in records:
+        if record.what == "prepare":
+            continue
         assert record.order is not None, "a driver's record without an order"
         if record.kind == "invoke" and record.order not in orders:
             assert record.key is not None, "a driver's order without a key"

@@ -89,10 +89,15 @@ class Judgement:
 
 def money(amount_minor: int, currency: str) -> str:
     """Return an amount as people read it: ``5.00 EUR``."""
+    return f"{decimal(amount_minor, currency)} {currency}".rstrip()
+
+
+def decimal(amount_minor: int, currency: str) -> str:
+    """Return an amount in major units, with as many decimals as its currency has: ``5.00``."""
     exponent = _EXPONENTS.get(currency.upper(), 2)
     sign, digits = "-" * (amount_minor < 0), str(abs(amount_minor)).rjust(exponent + 1, "0")
     whole, part = digits[: len(digits) - exponent], digits[len(digits) - exponent :]
-    return f"{sign}{whole}{'.' * bool(part)}{part} {currency}".rstrip()
+    return f"{sign}{whole}{'.' * bool(part)}{part}"
 
 
 _EXPONENTS: Final = {

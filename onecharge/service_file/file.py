@@ -13,10 +13,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from onecharge.redaction import found_in
+from onecharge.service_file.order_of_use import troubles
 from onecharge.service_file.process import Database, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
-from onecharge.service_file.reading import Effects, Read
-from onecharge.service_file.requests import Charge
+from onecharge.service_file.reading import Effects, Read, Tick
+from onecharge.service_file.requests import Browser, Capture, Charge, Prepare, Refund
 from onecharge.service_file.words import Seconds, SomeSeconds
 from onecharge.toml_file import (
     FileError,
@@ -83,9 +84,16 @@ class ServiceFile(Section):
     database: Database | None = None
     provider: ProviderSide
     orders: Orders = Orders()
+    headers_command: tuple[str, ...] = ()
+    """A command that prints a JSON object: headers for every request about its order."""
+    prepare: tuple[Prepare, ...] = ()
     charge: Charge
+    browser: tuple[Browser, ...] = ()
+    refund: Refund | None = None
+    capture: Capture | None = None
     read: Read | None = None
     effects: Effects | None = None
+    tick: Tick | None = None
     webhook: Webhook | None = None
     tenants: dict[str, str] = Field(default={"shop": "shop"}, min_length=1)
     timing: Timing = Timing()
@@ -136,6 +144,22 @@ class ServiceFile(Section):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _refunds_are_described(self) -> Self:
+        declared = "refunds" in self.capabilities.model_fields_set
+        if self.refund is None and declared and self.capabilities.refunds:
+            raise Misplaced(
+                ("capabilities", "refunds"),
+                "table [refund] is missing; write it, or declare capabilities.refunds = false",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _every_placeholder_is_filled(self) -> Self:
+        for place, says in troubles(self):
+            raise Misplaced(place, says)
+        return self
+
 
 def read_service_file(path: Path) -> ServiceFile:
     """Return the service file at ``path``; raise ``FileError`` with one clear sentence if not."""
@@ -150,6 +174,8 @@ def read_service_file(path: Path) -> ServiceFile:
     capabilities = service_file.capabilities
     if service.attached:  # nobody can kill it or start it again
         capabilities = capabilities.model_copy(update={"restartable": False})
+    if service_file.refund is None:  # nobody knows how to ask for one
+        capabilities = capabilities.model_copy(update={"refunds": False})
     return service_file.model_copy(update={"service": service, "capabilities": capabilities})
 
 

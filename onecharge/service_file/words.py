@@ -7,8 +7,17 @@ from pydantic import Field
 
 from onecharge.templates import filled_text, placeholders
 
-ORDER_VALUES = {"key", "order", "amount_minor", "currency", "customer", "tenant", "token"}
-"""What a request template about one order may name."""
+ORDER_VALUES = {
+    "key",
+    "order",
+    "amount_minor",
+    "amount_decimal",
+    "currency",
+    "customer",
+    "tenant",
+    "token",
+}
+"""What every template about an order may name. ``{amount_decimal}`` is in major units: 19.99."""
 
 WORLD_VALUES = {
     "python",
@@ -43,7 +52,7 @@ def only(template: Any, known: set[str]) -> Any:
 
 def a_jsonpath(path: str | None) -> str | None:
     if path is not None:
-        example = filled_text(path, dict.fromkeys(ORDER_VALUES, "x"))
+        example = filled_text(path, dict.fromkeys(placeholders(path), "x"))
         try:
             jsonpath.compile(example)
         except jsonpath.JSONPathError as error:

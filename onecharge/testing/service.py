@@ -91,7 +91,7 @@ class RunningService:
 
     async def _press(self, order: Order, presses: int, timeout_s: float | None) -> None:
         world = self._world
-        customers = Customers(self.file, world.services.urls, world.sink, world.session)
+        customers = Customers.in_world(world, world.sink)
         within_s = timeout_s or self.file.timing.answers_within_s
         await asyncio.gather(*(customers.press(order, within_s) for _ in range(presses)))
 

@@ -3,23 +3,51 @@
 Rule 1: a customer whose call ended unknown is retired; the order stays open and a new lane
         goes on with the same key.
 Rule 2: customers never judge.
+Rule 3: what is still pending after an answer is followed up as the service file says: by the
+        customer's browser at the provider, then by asking.
 """
 
 import asyncio
 import itertools
+import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Self
 
 import aiohttp
 
-from onecharge.history.outcomes import REFUSED
-from onecharge.press import Heard, Order, Prepared, completion, invocation, prepared
+from onecharge.history.judgement import decimal
+from onecharge.history.outcomes import Outcome
+from onecharge.press import (
+    PLAIN,
+    Operation,
+    Order,
+    Press,
+    Variant,
+    completion,
+    invocation,
+    missing,
+    prepared,
+)
 from onecharge.scenario_file import Customer
-from onecharge.service_file import ServiceFile
-from simulator.core.journal import Sink
+from onecharge.service_file import Browser, Poll, ServiceFile
+from onecharge.variants import jittered, values_of
+from onecharge.world.commands import Commands
+from onecharge.world.preparations import Preparations
+from onecharge.world.sending import send
+from simulator.core.journal import Entry, Kind, Sink
+
+if TYPE_CHECKING:
+    from onecharge.world.world import World
+
+_BROWSER_S = 10.0
 
 
 class Customers:
-    """All customers of one scenario, over warm connections spread over the instances."""
+    """All customers of one scenario, over warm connections spread over the instances.
+
+    ``provider_url`` is where their browsers find the provider, ``commands`` runs the service
+    file's ``headers_command``.
+    """
 
     def __init__(
         self,
@@ -29,12 +57,31 @@ class Customers:
         session: aiohttp.ClientSession,
         *,
         lane: str = "",
+        provider_url: str = "",
+        commands: Commands | None = None,
     ) -> None:
-        self._charge = service_file.charge
+        self._file = service_file
         self._urls = itertools.cycle(urls)
         self._sink = sink
         self._session = session
+        self._provider_url = provider_url
         self._lanes = (f"client:{lane}{number}" for number in itertools.count(1))
+        self._preparations = Preparations(
+            service_file, self._urls, sink, session, commands or Commands()
+        )
+
+    @classmethod
+    def in_world(cls, world: "World", sink: Sink, *, lane: str = "") -> Self:
+        """Return customers in a world, who write to ``sink``."""
+        return cls(
+            world.service_file,
+            world.services.urls,
+            sink,
+            world.session,
+            lane=lane,
+            provider_url=world.browser_url,
+            commands=world.commands,
+        )
 
     async def pay(self, order: Order, customer: Customer) -> None:
         """Press *Pay* as the scenario's customers do, until a definite answer or resignation."""
@@ -46,34 +93,191 @@ class Customers:
             if order.settled:
                 return
 
-    async def press(self, order: Order, timeout_s: float) -> None:
-        """Send one charge request and record what the customer was told."""
+    async def press(
+        self,
+        order: Order,
+        timeout_s: float,
+        press: Press = PLAIN,
+        *,
+        leave: asyncio.Event | None = None,
+    ) -> Outcome | None:
+        """Send one charge request, record what the customer was told, and return it.
+
+        ``press`` says in what it differs from a plain one. When ``leave`` is set the customer
+        closes the connection. None: the order could not be prepared, and nothing was sent.
+        Whether a variant is possible at all, ``variants.why_not`` tells.
+        """
+        variant, charge = press.variant, self._file.charge
+        if variant == "other_operation":
+            return await self._other_operation(order, timeout_s, press)
         lane = next(self._lanes)
+        if not await self._preparations.ready(order, lane, timeout_s):
+            return None
+        attempt, url = next(order.attempts), next(self._urls)
+        values = values_of(order, press, self._file, attempt)
+        request = jittered(order.request(charge, values), variant, attempt)
+        cause = self._sink(
+            invocation(lane, order, url, sent=values, variant=variant, attempt=attempt)
+        )
+        heard = await send(self._session, url, request, timeout_s, leave=leave)
+        outcome = self._record(
+            completion(lane, order, charge.answer, heard, cause, key=values["key"], variant=variant)
+        )
+        if outcome == "pending" and not order.settled:
+            await self._follow_up(order, lane)
+        return outcome
+
+    async def press_late(
+        self,
+        order: Order,
+        timeout_s: float,
+        second: Press = PLAIN,
+        *,
+        after_s: float,
+        since: Literal["start", "answer"] = "answer",
+    ) -> tuple[Outcome | None, Outcome | None]:
+        """Press twice, the second time so long after the first one left or was answered.
+
+        So an order can be probed around the end of its first request; to probe just before it,
+        measure how long one takes and count since the start.
+        """
+        first = asyncio.create_task(self.press(order, timeout_s))
+        try:
+            if since == "answer":
+                await asyncio.wait({first})
+            await asyncio.sleep(max(0.0, after_s))
+            told = await self.press(order, timeout_s, second)
+            return await first, told
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+
+    async def refund(
+        self, order: Order, timeout_s: float, *, key: str, amount_minor: int | None = None
+    ) -> Outcome | None:
+        """Ask for money back, all of it by default, and return what the customer was told.
+
+        The same ``key`` again is a retry of the same refund. None: nothing could be sent.
+        """
+        return await self.operate(order, timeout_s, _operation(order, "refund", key, amount_minor))
+
+    async def capture(
+        self, order: Order, timeout_s: float, *, key: str, amount_minor: int | None = None
+    ) -> Outcome | None:
+        """Ask for an authorised charge to be captured; otherwise as ``refund``."""
+        return await self.operate(order, timeout_s, _operation(order, "capture", key, amount_minor))
+
+    async def operate(
+        self, order: Order, timeout_s: float, operation: Operation, variant: Variant = "same"
+    ) -> Outcome | None:
+        """Send an operation, the first time or once more, and return what was told.
+
+        None: the service file has no such table, or what its request names is not known (yet).
+        """
+        template = self._file.refund if operation.what == "refund" else self._file.capture
+        lane = next(self._lanes)
+        if template is None or not await self._preparations.ready(order, lane, timeout_s):
+            return None
+        values = order.values() | {
+            "key": operation.key,
+            "amount_minor": operation.amount_minor,
+            "amount_decimal": decimal(operation.amount_minor, order.currency),
+        }
+        if missing(template, values):
+            return None
+        url, attempt = next(self._urls), next(operation.attempts)
+        cause = self._sink(
+            invocation(
+                lane,
+                order,
+                url,
+                what=operation.what,
+                sent=values,
+                variant=variant,
+                attempt=attempt,
+            )
+        )
+        heard = await send(self._session, url, order.request(template, values), timeout_s)
+        return self._record(
+            completion(
+                lane,
+                order,
+                template.answer,
+                heard,
+                cause,
+                what=operation.what,
+                key=operation.key,
+                variant=variant,
+                told=operation,
+            )
+        )
+
+    async def ask(self, order: Order, lane: str | None = None) -> Outcome | None:
+        """Ask once how the charge went, by ``[charge.poll]``; None if that cannot be asked."""
+        poll = self._file.charge.poll
+        values = order.values()
+        if poll is None or missing(poll, values):
+            return None
+        lane = next(self._lanes) if lane is None else lane
         url = next(self._urls)
-        cause = self._sink(invocation(lane, order, url))
-        heard = await send(self._session, url, prepared(self._charge, order.values()), timeout_s)
-        self._sink(completion(lane, order, self._charge, heard, cause))
+        cause = self._sink(invocation(lane, order, url, what="read", attempt=0))
+        within_s = self._file.timing.answers_within_s
+        heard = await send(self._session, url, order.request(poll, values), within_s)
+        answer = self._file.charge.answer
+        return self._record(completion(lane, order, answer, heard, cause, what="read"))
+
+    async def _other_operation(
+        self, order: Order, timeout_s: float, press: Press
+    ) -> Outcome | None:
+        """Ask for something else under the key of the charge."""
+        what: Literal["refund", "capture"] = "capture" if self._file.refund is None else "refund"
+        key = order.key if press.key is None else press.key
+        operation = Operation(what, key, order.amount_minor)
+        return await self.operate(order, timeout_s, operation, "other_operation")
+
+    def _record(self, told: Entry) -> Outcome:
+        """Write down what a customer was told, and return what it means."""
+        self._sink(told)
+        outcome: Outcome = told.value["outcome"]
+        return outcome
+
+    async def _follow_up(self, order: Order, lane: str) -> None:
+        """Go on after an answer that reads as pending, as far as the service file says how."""
+        for step in self._file.browser:
+            if not await self._browse(order, lane, step):
+                break
+        if poll := self._file.charge.poll:
+            await self._poll(order, lane, poll)
+
+    async def _browse(self, order: Order, lane: str, step: Browser) -> bool:
+        """Have the customer's browser speak to the provider itself; tell whether it was taken."""
+        values = order.values()
+        if missing(step, values):
+            return False
+        value = {"what": "browser", "method": step.method, "path": step.path}
+        cause = self._sink(Entry(lane, "invoke", value, order.reference, order.tenant))
+        request = prepared(step, values)  # without what only the service may see
+        heard = await send(self._session, self._provider_url, request, _BROWSER_S)
+        kind: Kind = "unknown" if heard.status is None else "ok" if heard.status < 300 else "fail"
+        done = {"what": "browser", "status": heard.status, "error": heard.error}
+        self._sink(Entry(lane, kind, done, order.reference, order.tenant, None, cause))
+        return kind == "ok"
+
+    async def _poll(self, order: Order, lane: str, poll: Poll) -> None:
+        deadline_s = time.monotonic() + poll.within_s
+        while not order.settled and time.monotonic() < deadline_s:
+            await asyncio.sleep(poll.every_ms / 1000)
+            if await self.ask(order, lane) is None:
+                return
 
 
-async def send(
-    session: aiohttp.ClientSession, url: str, request: Prepared, timeout_s: float
-) -> Heard:
-    """Send a request and return what came back; an error is an answer as well."""
-    try:
-        async with session.request(
-            request.method,
-            url + request.path,
-            data=request.body,
-            headers=request.headers,
-            timeout=aiohttp.ClientTimeout(total=timeout_s),
-            allow_redirects=False,
-        ) as answer:
-            raw = await answer.read()
-            status, retry_after = answer.status, "Retry-After" in answer.headers
-    except TimeoutError:
-        return Heard(error=f"no answer within {timeout_s:g} s")
-    except aiohttp.ClientConnectorError:
-        return Heard(error=REFUSED)
-    except (aiohttp.ClientError, ConnectionError) as error:
-        return Heard(error=str(error) or type(error).__name__)
-    return Heard(status, raw.decode("utf-8", errors="replace"), retry_after)
+def _operation(
+    order: Order, what: Literal["refund", "capture"], key: str, amount_minor: int | None
+) -> Operation:
+    """Return the order's operation of that key, a new one if there is none."""
+    for known in order.operations:
+        if (known.what, known.key) == (what, key):
+            return known
+    amount_minor = order.amount_minor if amount_minor is None else amount_minor
+    order.operations.append(made := Operation(what, key, amount_minor))
+    return made

@@ -18,6 +18,7 @@ import aiohttp
 
 from onecharge.service_file import ServiceFile
 from onecharge.templates import filled_text
+from onecharge.world.commands import Commands
 from onecharge.world.ports import LOOPBACK, free_port
 from onecharge.world.supervisor import SpawnError, Supervisor
 from simulator.core.journal import Entry, Sink
@@ -89,6 +90,12 @@ class ServiceProcesses:
         """Where the instances listen, in order."""
         return [instance.url for instance in self.instances]
 
+    @property
+    def commands(self) -> Commands:
+        """What runs the service file's short commands, as the first instance would."""
+        first = self.instances[0]
+        return Commands(self._file.service.folder, self._env_of(first), self._values_of(first))
+
     def instance(self, name: str) -> Instance:
         """Return the instance of that name."""
         return next(instance for instance in self.instances if instance.name == name)
@@ -154,6 +161,20 @@ class ServiceProcesses:
         instance.alive = True
         value = {"what": "process", "pid": instance.pid}
         self._sink(Entry(f"process:{instance.name}", "restart", value))
+
+    def _values_of(self, instance: Instance) -> dict[str, str]:
+        return {
+            **self._values,
+            "python": sys.executable,
+            "host": LOOPBACK,
+            "port": str(instance.port),
+            "instance": instance.name,
+            "provider_url": self._provider_urls[instance.name],
+        }
+
+    def _env_of(self, instance: Instance) -> dict[str, str]:
+        values = self._values_of(instance)
+        return {name: filled_text(text, values) for name, text in self._file.service.env.items()}
 
     async def _until_ready(self, instance: Instance) -> None:
         url = instance.url + filled_text(self._file.service.ready, self._values)

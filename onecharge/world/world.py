@@ -16,6 +16,7 @@ import aiohttp
 
 from onecharge.history.recorder import Recorder
 from onecharge.service_file import ServiceFile
+from onecharge.world.commands import Commands
 from onecharge.world.postgres import GivenServer, Postgres
 from onecharge.world.service import ServiceProcesses
 from onecharge.world.supervisor import Supervisor
@@ -23,6 +24,9 @@ from simulator.core.journal import Entry
 from simulator.server import Simulator
 
 DELIVERY_TIMEOUT_S: Final = 5.0
+
+BROWSER: Final = "browser"
+"""The source of provider calls that a customer's browser makes, and no process of the service."""
 
 Tell = Callable[[str], None]
 """Takes one line of progress."""
@@ -48,6 +52,16 @@ class World:
 
     def __repr__(self) -> str:
         return f"<World of {self.service_file.service.name} in {self.folder.name}>"
+
+    @property
+    def commands(self) -> Commands:
+        """What runs the short commands that the service file names."""
+        return self.services.commands
+
+    @property
+    def browser_url(self) -> str:
+        """Where the browsers of customers find the provider: no address of the service's."""
+        return self.simulator.url(BROWSER) if self.service_file.browser else ""
 
     def sink(self, entry: Entry) -> int:
         """Take an entry into the current history."""
@@ -109,7 +123,8 @@ async def standing(
             database_url = await _database(stack, supervisor, folder, server_url, tell)
         world = World(service_file, folder, seed)
         names = [f"service-{n}" for n in range(1, service_file.service.instances + 1)]
-        await world.simulator.start(ports=dict.fromkeys(names, 0))
+        callers = [*names, BROWSER] if service_file.browser else names
+        await world.simulator.start(ports=dict.fromkeys(callers, 0))
         stack.push_async_callback(world.simulator.stop)
         stack.callback(world.close_history)
         world.services = ServiceProcesses(
@@ -126,7 +141,10 @@ async def standing(
             logs=logs,
         )
         world.session = await stack.enter_async_context(
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+            aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                cookie_jar=aiohttp.DummyCookieJar(),  # each customer keeps cookies of its own
+            )
         )
         tell(f"provider simulator ({service_file.provider.dialect}) ready")
         await world.services.start()

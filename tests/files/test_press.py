@@ -24,7 +24,7 @@ def order() -> Order:
 
 
 def answered(order: Order, heard: Heard) -> dict[str, Any]:
-    return {**completion("client:1", order, CHARGE, heard, 0).value}
+    return {**completion("client:1", order, CHARGE.answer, heard, 0).value}
 
 
 def test_a_request_is_made_from_its_template(order: Order) -> None:
@@ -72,7 +72,7 @@ def test_what_settled_an_order_is_not_unsettled_by_a_later_answer(order: Order) 
 def test_answers_are_understood_by_what_they_allow_to_conclude(
     order: Order, heard: Heard, outcome: str, kind: str
 ) -> None:
-    entry = completion("client:1", order, CHARGE, heard, cause=7)
+    entry = completion("client:1", order, CHARGE.answer, heard, cause=7)
     assert (entry.value["outcome"], entry.kind, entry.cause) == (outcome, kind, 7)
 
 

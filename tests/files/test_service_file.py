@@ -89,7 +89,7 @@ def test_the_reference_is_described_by_a_good_file() -> None:
         (
             "[charge]",
             "[charge]\nurl = '/x'",
-            ":14: charge.url: unknown field; known here: method, path, headers, json, answer",
+            ":14: charge.url: unknown field; known here: method, headers, json, form, path, answer",
         ),
         ('name = "shop"', "", ":2: service.name: required, but missing"),
         ('"generic"', '"strype"', ":11: provider.dialect: expected one of generic"),
@@ -97,7 +97,7 @@ def test_the_reference_is_described_by_a_good_file() -> None:
         (
             '"{key}"',
             '"{kye}"',
-            ":15: charge.headers: unknown placeholder {kye}; known here: {amount",
+            ":15: charge.headers.Idempotency-Key: unknown placeholder {kye}; known here: {amount",
         ),
         ('"{port}"', '"{prot}"', ":6: service.env: unknown placeholder {prot}; known here:"),
         ("$.entries[?", "$.entries[[?", ":23: effects.each: expected a JSONPath, found"),
