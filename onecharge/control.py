@@ -14,6 +14,7 @@ from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.orders import orders_of
 from onecharge.world.read_back import ReadBack
+from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 
 NAME = "control"
@@ -43,10 +44,11 @@ async def clean_control(world: World, seed: int) -> Passed:
     began_s = time.monotonic()
     recorder = world.begin_history(NAME)
     control = _Control(world, orders_of(world.service_file, NAME, 1, seed)[0])
-    await control.the_charge_succeeds()
-    control.the_provider_was_called(recorder.records)
-    await control.the_event_is_acknowledged(recorder.records)
-    await control.the_service_believes_it()
+    async with ticking(world):
+        await control.the_charge_succeeds()
+        control.the_provider_was_called(recorder.records)
+        await control.the_event_is_acknowledged(recorder.records)
+        await control.the_service_believes_it()
     return Passed(time.monotonic() - began_s)
 
 

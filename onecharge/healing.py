@@ -17,6 +17,7 @@ from typing import Any, Final
 from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.read_back import Belief, ReadBack
+from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 from simulator.core.journal import Entry, Kind
 
@@ -60,7 +61,8 @@ class Healing:
         self._world.phase("heal")
         self._world.simulator.disarm()
         await self._world.services.start()
-        await self._converge()
+        async with ticking(self._world):
+            await self._converge()
         self._world.phase("quiet")
         await self._quiet()
         self._world.phase("read")
@@ -109,11 +111,16 @@ class Healing:
         """Have every customer without a definite answer press again, one request at a time."""
         for order in self._orders:
             busy = asking.get(order.reference)
-            if not order.settled and (busy is None or busy.done()):
+            if _open(order) and (busy is None or busy.done()):
                 asking[order.reference] = asyncio.create_task(self._ask(order))
 
     async def _ask(self, order: Order) -> None:
-        await self._customers.press(order, self._world.service_file.timing.answers_within_s)
+        within_s = self._world.service_file.timing.answers_within_s
+        if not order.settled:
+            await self._customers.press(order, within_s)
+        for operation in order.operations:
+            if not operation.settled:
+                await self._customers.operate(order, within_s, operation)
         await asyncio.sleep(_PRESS_AGAIN_S)
 
     def _redeliver(self) -> None:
@@ -132,6 +139,12 @@ class Healing:
             Lack(f"{order.reference} has no definite answer (last: {order.outcome})")
             for order in self._orders
             if not order.settled
+        ]
+        lacks += [
+            Lack(f"{order.reference}: no definite answer to a {operation.what}")
+            for order in self._orders
+            for operation in order.operations
+            if not operation.settled
         ]
         undelivered = self._world.simulator.undelivered()
         if undelivered:
@@ -159,8 +172,11 @@ class Healing:
         return lacks
 
     async def _quiet(self) -> None:
-        async with at_most(self._bound_s):
-            while not self._world.silent_for(QUIET_S):
+        timing = self._world.service_file.timing
+        # Whatever the service may still do of its own accord, it has done by then.
+        quiet_s = max(QUIET_S, timing.books_within_s, timing.calls_provider_within_s)
+        async with at_most(self._bound_s + quiet_s):
+            while not self._world.silent_for(quiet_s):
                 await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _read(self) -> None:
@@ -173,6 +189,11 @@ class Healing:
     async def _beliefs(self, orders: Sequence[Order]) -> list[tuple[Order, Belief]]:
         beliefs = await asyncio.gather(*(self._read_back.of(order) for order in orders))
         return list(zip(orders, beliefs, strict=True))
+
+
+def _open(order: Order) -> bool:
+    """Tell whether a customer still waits for a definite answer to something."""
+    return not order.settled or not all(operation.settled for operation in order.operations)
 
 
 @asynccontextmanager

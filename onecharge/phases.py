@@ -76,6 +76,7 @@ def announce(world: World, orders: Sequence[Order], **facts: Any) -> None:
         "service": service_file.service.name,
         "capabilities": service_file.capabilities.model_dump(),
         "claims": list(service_file.claims),
+        "stable_fields": list(service_file.charge.answer.stable_fields),
         "orders": [_planted(order) for order in orders],
         "keys": {order.key: order.reference for order in orders},
     }
