@@ -47,6 +47,11 @@ class Event:
         return about
 
     @property
+    def neutral_name(self) -> str:
+        """What it tells of, in the words that are the same in every dialect."""
+        return self.fact or self.type
+
+    @property
     def charge_id(self) -> str | None:
         return self.charge.id if self.charge else None
 

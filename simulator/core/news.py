@@ -345,7 +345,7 @@ class News:
 
     def _bends(self, delivery: Delivery, now: float) -> Iterator[tuple["Rule", DeliveryBend]]:
         event = delivery.event
-        type_, fact = f"delivery.{event.type}", f"delivery.{event.fact or event.type}"
+        type_, fact = f"delivery.{event.type}", f"delivery.{event.neutral_name}"
         rules = self._plan.matching("on_delivery", type_, event.order, fact)
         for armed in chain(rules, asked_for(event.faults, "on_delivery")):
             bend = armed.rule.fault.on_delivery(delivery)

@@ -1,12 +1,13 @@
 """After the good news, bad news that is no longer true."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from simulator.core.charges import Status
 from simulator.core.deliveries import Delivery
 from simulator.core.faults import Emit, Fault, Guise
 
-PAID = frozenset({Status.CAPTURED, Status.AUTHORISED})
+GOOD_NEWS: Final = frozenset({"charge.captured", "charge.authorised"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,6 @@ class LateFailureAfterSuccess(Fault):
     type: str = "charge.declined"
 
     def on_delivery(self, delivery: Delivery) -> Emit | None:
-        charge = delivery.event.charge
-        if not delivery.untouched or charge is None or charge.status not in PAID:
+        if not delivery.untouched or delivery.event.neutral_name not in GOOD_NEWS:
             return None
         return Emit((Guise(type=self.type, status=Status.DECLINED),), "after")

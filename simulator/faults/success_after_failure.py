@@ -1,13 +1,13 @@
 """Before the good news, bad news."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from simulator.core.charges import Status
 from simulator.core.deliveries import Delivery
 from simulator.core.faults import Emit, Fault, Guise
 
-PAID = frozenset({Status.CAPTURED, Status.AUTHORISED})
+GOOD_NEWS: Final = frozenset({"charge.captured", "charge.authorised"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,6 @@ class SuccessAfterFailure(Fault):
     type: str = "charge.declined"
 
     def on_delivery(self, delivery: Delivery) -> Emit | None:
-        charge = delivery.event.charge
-        if not delivery.untouched or charge is None or charge.status not in PAID:
+        if not delivery.untouched or delivery.event.neutral_name not in GOOD_NEWS:
             return None
         return Emit((Guise(type=self.type, status=Status.DECLINED),), "before")

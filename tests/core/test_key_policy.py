@@ -172,6 +172,20 @@ def test_keys_that_are_over_take_no_memory(provider: "Build") -> None:
     assert shop.captured().count("ch_1") == 1
 
 
+def test_a_key_in_flight_outlives_its_retention(provider: "Build") -> None:
+    shop = provider(HELD_ONCE, policy=replace(IETF, retention_s=60))
+    held = shop.charge("ord-held", "key-held")
+    shop.charge("ord-1", "key-1")
+    shop.now = 100.0
+
+    shop.charge("ord-2", "key-2")
+    meanwhile = shop.charge("ord-held", "key-held")
+
+    assert shop.status(meanwhile) == 409
+    shop.resume(held)
+    assert shop.captured("ord-held") == ["ch_3"]
+
+
 # What is stored.
 
 

@@ -15,6 +15,7 @@ def test_a_tally_counts_and_gives_every_entry_its_index() -> None:
 
     assert indexes == [0, 1, 2]
     assert tally.counts == {"a": 2, "b": 1}
+    assert len(tally) == 3
 
 
 def test_a_soak_keeps_the_ledger_exact_and_little_else() -> None:

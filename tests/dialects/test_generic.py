@@ -190,6 +190,7 @@ def test_the_scheme_of_a_token_may_be_written_in_any_case() -> None:
         (b"[]", "bad_request"),
         (b"null", "bad_request"),
         (b"{", "bad_request"),
+        (b'{"amount_minor":1} {"currency":"EUR"}', "bad_request"),
         (b"\xff\xfe{\x00}\x00", "bad_request"),
         (b'\xef\xbb\xbf{"amount_minor":1,"currency":"EUR"}', "bad_request"),
         (b'{"amount_minor":NaN,"currency":"EUR"}', "bad_request"),

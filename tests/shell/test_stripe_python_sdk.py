@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import stripe
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from simulator.catalogue import rules_from
 from simulator.server import Simulator
@@ -351,3 +351,35 @@ async def test_a_bank_account_pays_when_its_time_has_come(world: World) -> None:
     settled = await shopping(lambda: v1.payment_intents.retrieve(paid.id))
     assert settled.status == "succeeded"
     assert world.charged == [500]
+
+
+@pytest.mark.parametrize("signature, believed", [("right", True), ("wrong", False)])
+async def test_an_event_forged_by_control_is_believed_only_if_it_is_signed(
+    world: World, signature: str, *, believed: bool
+) -> None:
+    secret = "whsec_of_the_shop"
+    world.simulator.add_endpoint(world.hook.url, secret)
+    lie = {
+        "type": "payment_intent.succeeded",
+        "account": "sk_test_shop",
+        "reference": "ord-9",
+        "signature": signature,
+    }
+
+    async with ClientSession() as http:
+        url = f"{world.simulator.url()}/_sim/events/forge"
+        async with http.post(url, json=lie) as answer:
+            assert answer.status == 202
+
+    if believed:
+        [event] = await world.hook.events(1, secret)
+        told: Any = event.data.object
+        assert (event.type, told.object, told.status) == (
+            lie["type"],
+            "payment_intent",
+            "succeeded",
+        )
+    else:
+        with pytest.raises(stripe.SignatureVerificationError):
+            await world.hook.events(1, secret)
+    assert world.charged == []
