@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -69,6 +69,9 @@ class RefusedError(Exception):
 class Desk:
     """The handlers, and the work that outlives them."""
 
+    hanging_up_cancels: ClassVar[bool] = False
+    """Whether a handler ends at once when its client is gone."""
+
     def __init__(self, charging: Charging, inbox: Inbox) -> None:
         self.charging = charging
         self.inbox = inbox
@@ -94,7 +97,7 @@ class Desk:
     async def charge(self, request: web.Request) -> web.Response:
         tenant, key = tenant_of(request), key_of(request)
         intent = (await body_of(request, ChargeRequest)).intent()
-        return written(await self._finish(self.charging.charge(tenant, key, intent)))
+        return written(await self.finish(self.charging.charge(tenant, key, intent)))
 
     async def capture(self, request: web.Request) -> web.Response:
         return await self._change(request, "capture")
@@ -108,11 +111,11 @@ class Desk:
         tenant, key = tenant_of(request), key_of(request)
         asked = await body_of(request, ChangeRequest)
         change = Change(kind, request.match_info["id"], asked.amount_minor)
-        return written(await self._finish(self.charging.change(tenant, key, change)))
+        return written(await self.finish(self.charging.change(tenant, key, change)))
 
     async def event(self, request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        return written(await self._finish(self.inbox.receive(headers, await request.read())))
+        return written(await self.finish(self.inbox.receive(headers, await request.read())))
 
     async def one_charge(self, request: web.Request) -> web.Response:
         charge = await self.store.charge(tenant_of(request), request.match_info["id"])
@@ -174,7 +177,8 @@ class Desk:
         await asyncio.gather(*self._work, return_exceptions=True)
         await self.inbox.drain()
 
-    async def _finish(self, work: Coroutine[Any, Any, Reply]) -> Reply:
+    async def finish(self, work: Coroutine[Any, Any, Reply]) -> Reply:
+        """See work through that may move money, whether or not anybody still waits for it."""
         if len(self._work) >= WORK_LIMIT:
             work.close()
             detail = "too much is being worked on; nothing was done, try again"

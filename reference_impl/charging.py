@@ -116,7 +116,7 @@ class Charging:
                 return answer_for(await self.pursue(operation))
             case Settled(operation):
                 self.metrics.replays.labels(kind).inc()
-                return replay_of(operation)
+                return await self.replay(operation)
             case InFlight():
                 self.metrics.conflicts.labels(kind, "in_flight").inc()
                 detail = "this key is being worked on; try again with the same key"
@@ -128,6 +128,10 @@ class Charging:
                 return problem(status, code, detail, retry_after_s=retry_after_s)
             case other:
                 assert_never(other)
+
+    async def replay(self, operation: Operation) -> Reply:
+        """Answer a key that has its final answer, and do nothing else."""
+        return replay_of(operation)
 
     async def pursue(self, operation: Operation, *, look_first: bool = False) -> Operation:
         """Find out what becomes of an operation that is ours, and record it.

@@ -97,7 +97,7 @@ class Claims(Database):
         )
         amount_minor = left_minor if change.amount_minor is None else change.amount_minor
         if change.kind == "refund":
-            await self._earmark(connection, charge.id, amount_minor)
+            await self.earmark(connection, charge.id, amount_minor)
         row = reserved_row(new, _with_amount(charge.intent, amount_minor), lease, charge)
         claimed = await self.claim(connection, new, row, lease)
         return claimed or await self.claimed_before(connection, new, lease)
@@ -123,11 +123,11 @@ class Claims(Database):
         self, connection: AsyncConnection, new: Reservation, lease: Lease
     ) -> Reserved | None:
         """Read and lock the row that has the key, and say what that means for who asks."""
-        row = await self._holder(connection, new)
+        row = await self.holder(connection, new)
         if row is None:
             return None
         operation = as_operation(row)
-        if operation.fingerprint != new.asked.fingerprint():
+        if not self.same_intent(operation, new):
             return Mismatch()
         if operation.status != "in_flight":
             return Settled(operation)
@@ -135,18 +135,24 @@ class Claims(Database):
             return InFlight()
         return Owned(await self.take_over(connection, operation, lease))
 
-    async def _holder(self, connection: AsyncConnection, new: Reservation) -> RowMapping | None:
+    async def holder(self, connection: AsyncConnection, new: Reservation) -> RowMapping | None:
+        """Read and lock the row that has the key."""
         rows = await connection.execute(
             select(operations)
-            .where(
-                operations.c.tenant == new.tenant,
-                operations.c.kind == new.kind,
-                operations.c.key == new.key,
-            )
+            .where(self.has_the_key(new))
             .order_by(operations.c.created_at)
             .with_for_update()
         )
         return rows.mappings().first()
+
+    def has_the_key(self, new: Reservation) -> ColumnElement[bool]:
+        """Say how far a key reaches: one tenant's, and one kind of operation."""
+        had = operations.c
+        return and_(had.tenant == new.tenant, had.kind == new.kind, had.key == new.key)
+
+    def same_intent(self, known: Operation, new: Reservation) -> bool:
+        """Say whether the key comes with what it came with before."""
+        return known.fingerprint == new.asked.fingerprint()
 
     # --- owning -----------------------------------------------------------------------------
 
@@ -166,9 +172,7 @@ class Claims(Database):
         """Take over what its owner left or gave up; other processes skip what we hold."""
         free = (
             select(operations.c.id)
-            .where(
-                OPEN, operations.c.ask_again_at <= lease.now, operations.c.lease_until <= lease.now
-            )
+            .where(self.due(lease.now))
             .order_by(operations.c.ask_again_at)
             .limit(limit)
             .with_for_update(skip_locked=True)
@@ -182,6 +186,11 @@ class Claims(Database):
                 .returning(operations)
             )
             return [as_operation(row) for row in rows.mappings()]
+
+    def due(self, now: datetime) -> ColumnElement[bool]:
+        """Say what the reconciler may come back to: what is open, free, and rested enough."""
+        had = operations.c
+        return and_(OPEN, had.ask_again_at <= now, had.lease_until <= now)
 
     async def renew(self, held: Mapping[str, int], lease: Lease) -> int:
         """Extend the leases that are still ours, by id and token; return how many were."""
@@ -220,10 +229,10 @@ class Claims(Database):
                 log.warning("late owner", extra={"operation": operation.id})
                 return operation
             if isinstance(outcome, Unknown):
-                await self._free(connection, operation, now, back_off)
+                await self.free(connection, operation, now, back_off)
                 return operation
             if charge is None:
-                decision = decide(operation, outcome)
+                decision = self.decide(operation, outcome)
                 await self.apply(connection, operation, decision, now)
             else:
                 decision = await self._apply_change(connection, operation, charge, outcome, now)
@@ -243,12 +252,10 @@ class Claims(Database):
         await self.apply(connection, change, both.change, now)
         await self.apply(connection, charge, both.charge, now)
         if both.given_up_minor:
-            await self._earmark(connection, charge.id, -both.given_up_minor)
+            await self.earmark(connection, charge.id, -both.given_up_minor)
         return both.change
 
-    async def _earmark(
-        self, connection: AsyncConnection, charge_id: str, amount_minor: int
-    ) -> None:
+    async def earmark(self, connection: AsyncConnection, charge_id: str, amount_minor: int) -> None:
         """Set aside what is to go back; the constraint says whether so much is left."""
         await connection.execute(
             update(operations)
@@ -256,9 +263,10 @@ class Claims(Database):
             .values(refunded_minor=operations.c.refunded_minor + amount_minor)
         )
 
-    async def _free(
+    async def free(
         self, connection: AsyncConnection, operation: Operation, now: datetime, back_off: timedelta
     ) -> None:
+        """Leave an operation whose outcome is unknown to whoever asks next."""
         await connection.execute(
             update(operations)
             .where(operations.c.id == operation.id, OPEN)
@@ -267,8 +275,17 @@ class Claims(Database):
 
     # --- what every path does ---------------------------------------------------------------
 
+    def decide(self, charge: Operation, outcome: Outcome) -> Decision:
+        """Say what an outcome changes, whoever learnt of it."""
+        return decide(charge, outcome)
+
     async def apply(
-        self, connection: AsyncConnection, operation: Operation, decision: Decision, now: datetime
+        self,
+        connection: AsyncConnection,
+        operation: Operation,
+        decision: Decision,
+        now: datetime,
+        told_by: str | None = None,
     ) -> None:
         """Store and book a decision about an operation that this transaction has locked."""
         if decision.alarm is not None:
@@ -276,7 +293,7 @@ class Claims(Database):
         if decision.settled is not None:
             await self.settle(connection, decision.settled, now)
         if decision.entry is not None:
-            await self.book(connection, operation, decision.entry, now)
+            await self.book(connection, operation, decision.entry, now, told_by)
 
     async def settle(self, connection: AsyncConnection, ended: Operation, now: datetime) -> None:
         """Store how an operation ended, and the answer it gives from now on."""
@@ -285,12 +302,20 @@ class Claims(Database):
         )
 
     async def book(
-        self, connection: AsyncConnection, charge: Operation, entry: Entry, now: datetime
+        self,
+        connection: AsyncConnection,
+        charge: Operation,
+        entry: Entry,
+        now: datetime,
+        told_by: str | None = None,
     ) -> None:
-        """Book an effect unless it is booked: the response, the events and the reconciler meet."""
+        """Book an effect unless it is booked: the response, the events and the reconciler meet.
+
+        ``told_by`` is the event that tells of it; none where an answer of the provider's does.
+        """
         await connection.execute(
             insert(ledger)
-            .values(ledger_row(charge, entry, now))
+            .values(ledger_row(charge, entry, now, told_by))
             .on_conflict_do_nothing(constraint="one_entry_per_effect")
         )
 

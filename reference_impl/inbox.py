@@ -8,20 +8,19 @@ Rule 3: a duplicate is acknowledged as well, or the provider would go on sending
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Final
 
 from pydantic import ValidationError
-from standardwebhooks import Webhook
 
 from reference_impl.answers import Reply, answer, problem
 from reference_impl.charging import Charging
-from reference_impl.event import Event, Invoice, read_event
+from reference_impl.event import Event, Invoice
 from reference_impl.operation import Operation
 from reference_impl.reservation import Owned, Reservation
 from reference_impl.store import TakenIn
+from reference_impl.webhooks import Webhooks
 
 log = logging.getLogger(__name__)
 
@@ -30,13 +29,12 @@ REDELIVER_AFTER_S: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Whom we believe: the provider's secrets, old and new, and for how long a signature is good.
+    """Whom we believe, and how what they write is read.
 
     ``bills_for`` is the tenant whose customers its invoices are for; without one there are none.
     """
 
-    secrets: Sequence[str]
-    tolerance: timedelta
+    webhooks: Webhooks
     bills_for: str | None = None
 
 
@@ -48,7 +46,6 @@ class Inbox:
         self.store = charging.store
         self.clock = charging.surroundings.clock
         self.sender = sender
-        self._verifiers = [Webhook(secret) for secret in sender.secrets]
         self._charges: set[asyncio.Task[Operation]] = set()
 
     async def receive(self, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -56,7 +53,7 @@ class Inbox:
         if not self.authentic(headers, body):
             return problem(401, "bad_signature", "this was not signed with our secret, lately")
         try:
-            event = read_event(headers["webhook-id"], body)
+            event = self.sender.webhooks.read(headers, body)
         except ValidationError:
             return problem(400, "bad_event", "the body is not an event")
         if event.invoice is not None and self.sender.bills_for is None:
@@ -70,8 +67,8 @@ class Inbox:
         return answer(200, {"event": event.id, "taken": taken.value})
 
     def authentic(self, headers: Mapping[str, str], body: bytes) -> bool:
-        """Say whether the provider wrote this, lately; during a rotation, with either secret."""
-        return any(self._signed(verifier, headers, body) for verifier in self._verifiers)
+        """Say whether the provider wrote this, lately."""
+        return self.sender.webhooks.authentic(headers, body, self.clock())
 
     async def take_in(self, event: Event) -> TakenIn:
         if event.invoice is None:
@@ -99,14 +96,3 @@ class Inbox:
         task = asyncio.create_task(self.charging.pursue(operation))
         self._charges.add(task)
         task.add_done_callback(self._charges.discard)
-
-    def _signed(self, verifier: Webhook, headers: Mapping[str, str], body: bytes) -> bool:
-        try:
-            verifier.verify(body, dict(headers), json_parse=False)
-            signed_at = datetime.fromtimestamp(
-                float(headers["webhook-timestamp"]), self.clock().tzinfo
-            )
-        except Exception:  # noqa: BLE001 - garbled headers raise ValueError, binascii.Error and more
-            return False
-        # The library has a tolerance of its own, five minutes; ours may be narrower.
-        return abs(self.clock() - signed_at) <= self.sender.tolerance

@@ -32,3 +32,6 @@ def log_lines(level: int = logging.INFO) -> None:
     # A retry that succeeds is no news, and one that does not ends in an error of ours.
     logging.getLogger("stamina").setLevel(logging.ERROR)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.getLogger("stripe").setLevel(
+        logging.WARNING
+    )  # a line for each call, and one for each answer

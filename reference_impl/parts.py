@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
+from reference_impl.app import Desk
 from reference_impl.charging import Charging
 from reference_impl.inbox import Inbox
 from reference_impl.reconciler import Reconciler
@@ -30,6 +31,7 @@ class Parts:
     charging: type[Charging] = Charging
     inbox: type[Inbox] = Inbox
     reconciler: type[Reconciler] = Reconciler
+    desk: type[Desk] = Desk
 
 
 def parts(mutant: str) -> Parts:

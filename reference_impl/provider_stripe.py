@@ -13,20 +13,11 @@ import stripe
 
 from reference_impl.operation import Operation
 from reference_impl.outcomes import Answer, Lost
+from reference_impl.stripe_objects import UNDONE, charge_shown, metadata_of
 
 RETRIES: Final = 2
 PAGES: Final = 10
 PAGE: Final = 100
-
-STATUSES: Final = {
-    "succeeded": "captured",
-    "requires_capture": "authorised",
-    "processing": "pending",
-    "canceled": "cancelled",
-    "requires_payment_method": "declined",  # nobody but us confirms, and we do so only once
-    "requires_confirmation": "pending",
-    "requires_action": "pending",
-}
 
 
 class StripeProvider:
@@ -108,6 +99,9 @@ class StripeProvider:
                     {"payment_intent": operation.provider_charge, "amount": intent.amount_minor},
                     options,
                 )
+                if made.status in UNDONE:  # accepted and undone: nothing goes back
+                    body = json.dumps({"code": f"refund_{made.status}"}).encode()
+                    return Answer(422, body, _replayed(made))
                 refund = {"id": made.id, "charge": made.payment_intent}
                 body = json.dumps(refund | {"amount_minor": made.amount}).encode()
                 return Answer(201, body, _replayed(made))
@@ -120,7 +114,7 @@ class StripeProvider:
             ours = [
                 intent.to_dict()
                 for intent in intents.data
-                if _metadata(intent.to_dict()).get("charge_id") == operation.id
+                if metadata_of(intent.to_dict()).get("charge_id") == operation.id
             ]
             if ours or not intents.has_more:
                 return Answer(200, _listed(ours))
@@ -148,26 +142,7 @@ def _listed(intents: list[dict[str, Any]]) -> bytes:
 
 
 def _charge(intent: dict[str, Any]) -> bytes:
-    """Return a payment intent as ``outcomes.ProviderCharge`` reads it."""
-    metadata = _metadata(intent)
-    latest = intent.get("latest_charge")
-    failure = intent.get("last_payment_error") or {}
-    charge = {
-        "id": intent["id"],
-        "status": STATUSES.get(intent["status"], intent["status"]),
-        "amount_minor": intent["amount"],
-        "captured_minor": intent["amount_received"],
-        "refunded_minor": latest["amount_refunded"] if isinstance(latest, dict) else 0,
-        "currency": intent["currency"].upper(),
-        "reference": metadata.get("order_id"),
-        "metadata": metadata,
-        "decline_code": failure.get("decline_code") or failure.get("code"),
-    }
-    return json.dumps(charge).encode()
-
-
-def _metadata(intent: dict[str, Any]) -> dict[str, str]:
-    return dict(intent.get("metadata") or {})
+    return json.dumps(charge_shown(intent)).encode()
 
 
 def _replayed(made: Any) -> bool:

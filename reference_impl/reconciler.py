@@ -32,12 +32,13 @@ class Reconciler:
         batch = await self.charging.store.overdue(self.charging.lease(now), BATCH)
         async with asyncio.TaskGroup() as tasks:
             for operation in batch:
-                tasks.create_task(self._resolve(operation))
+                tasks.create_task(self.resolve(operation))
         if batch:
             log.info("reconciled", extra={"operations": len(batch)})
         return len(batch)
 
-    async def _resolve(self, operation: Operation) -> None:
+    async def resolve(self, operation: Operation) -> None:
+        """Find out what became of one operation that is now ours."""
         # A look shows how much went back, only a replay names the refund that did it.
         look_first = operation.kind != "refund"
         known = await self.charging.pursue(operation, look_first=look_first)

@@ -48,7 +48,9 @@ def reserved_row(
     return row
 
 
-def ledger_row(charge: Operation, entry: Entry, now: datetime) -> dict[str, Any]:
+def ledger_row(
+    charge: Operation, entry: Entry, now: datetime, told_by: str | None
+) -> dict[str, Any]:
     """Return an entry's row under a new id of its own."""
     customer = account(charge.intent.customer)
     debit, credit = (PROVIDER, customer) if entry.kind == "charge" else (customer, PROVIDER)
@@ -57,6 +59,7 @@ def ledger_row(charge: Operation, entry: Entry, now: datetime) -> dict[str, Any]
         "charge_id": charge.id,
         "kind": entry.kind,
         "refund": entry.refund,
+        "told_by": told_by,
         "tenant": charge.tenant,
         "debit": debit,
         "credit": credit,

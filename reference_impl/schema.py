@@ -146,6 +146,7 @@ ledger = Table(
     ),
     Column("kind", Text, nullable=False),
     Column("refund", Text),  # the provider's id of the refund, where it is one
+    Column("told_by", Text),  # the event that told of it first; none where an answer did
     # One row is a whole double entry: it debits one account and credits the other.
     Column("tenant", Text, nullable=False),
     Column("debit", Text, nullable=False),

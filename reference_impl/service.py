@@ -30,6 +30,8 @@ from reference_impl.provider_generic import GenericProvider
 from reference_impl.reconciler import Reconciler
 from reference_impl.settings import Settings
 from reference_impl.store import Store
+from reference_impl.webhooks import Webhooks
+from reference_impl.webhooks_generic import GenericWebhooks
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +61,7 @@ async def running(
     charging = parts.charging(store, provider, surroundings_of(settings))
     inbox = parts.inbox(charging, sender_of(settings))
     reconciler = parts.reconciler(charging)
-    desk = Desk(charging, inbox)
+    desk = parts.desk(charging, inbox)
     try:
         await _migrated(store)
         async with (
@@ -106,13 +108,22 @@ def provider_of(settings: Settings) -> Provider:
     assert_never(settings.provider_kind)
 
 
+def webhooks_of(settings: Settings) -> Webhooks:
+    """Return the reader of that provider's webhooks."""
+    secrets, tolerance = settings.webhook_secrets, timedelta(seconds=settings.webhook_tolerance_s)
+    match settings.provider_kind:
+        case "generic":
+            return GenericWebhooks(secrets, tolerance)
+        case "stripe":
+            module = importlib.import_module("reference_impl.webhooks_stripe")
+            reader: Webhooks = module.StripeWebhooks(secrets, tolerance)
+            return reader
+    assert_never(settings.provider_kind)
+
+
 def sender_of(settings: Settings) -> Sender:
     token = settings.invoice_token.get_secret_value()
-    return Sender(
-        settings.webhook_secrets,
-        timedelta(seconds=settings.webhook_tolerance_s),
-        tenant_named_by(token) if token else None,
-    )
+    return Sender(webhooks_of(settings), tenant_named_by(token) if token else None)
 
 
 def _now() -> datetime:
@@ -159,9 +170,11 @@ async def _migrated(store: Store) -> None:
 
 @asynccontextmanager
 async def _listening(desk: Desk, settings: Settings, *, shared_port: bool) -> AsyncIterator[str]:
-    # handler_cancellation stays off: a client that hangs up must not stop a charge half-way.
     runner = web.AppRunner(
-        make_app(desk), access_log=None, handler_cancellation=False, shutdown_timeout=DRAIN_S
+        make_app(desk),
+        access_log=None,
+        handler_cancellation=desk.hanging_up_cancels,
+        shutdown_timeout=DRAIN_S,
     )
     await runner.setup()
     try:

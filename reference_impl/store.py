@@ -14,11 +14,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from reference_impl.claims import Claims
-from reference_impl.database import A_CHARGE
-from reference_impl.decisions import Entry, decide
+from reference_impl.database import A_CHARGE, OPEN
+from reference_impl.decisions import Entry
 from reference_impl.event import Event
 from reference_impl.operation import Intent, Operation
-from reference_impl.outcomes import ProviderCharge
+from reference_impl.outcomes import ProviderCharge, ProviderRefund
 from reference_impl.reservation import Lease, Owned, Reservation
 from reference_impl.rows import as_operation, reserved_row
 from reference_impl.schema import events, operations
@@ -43,7 +43,7 @@ class Store(Claims):
             async with self.transaction() as connection:
                 if not await self.first_seen(connection, event, now):
                     return TakenIn.DUPLICATE
-                await self._apply_event(connection, event, now)
+                await self.apply_event(connection, event, now)
         except _TooEarlyError:
             return TakenIn.TOO_EARLY
         return TakenIn.APPLIED
@@ -84,22 +84,45 @@ class Store(Claims):
         inserted = rows.mappings().one_or_none()
         return None if inserted is None else Owned(as_operation(inserted))
 
-    async def _apply_event(self, connection: AsyncConnection, event: Event, now: datetime) -> None:
+    async def apply_event(self, connection: AsyncConnection, event: Event, now: datetime) -> None:
+        """Store and book what an event says. Run twice, the second time changes nothing."""
         if event.charge is None:
+            if event.refund is not None:
+                await self.apply_refund(connection, event.refund, event.id, now)
             return
         charge = await self.named_by(connection, event.charge)
         if charge is None:
             if event.moved_money:
-                await self._expect(connection, event.charge)
+                await self.expect(connection, event.charge)
             return
-        decision = decide(charge, event.outcome(charge))
-        await self.apply(connection, charge, decision, now)
+        decision = self.decide(charge, event.outcome(charge))
+        await self.apply(connection, charge, decision, now, event.id)
         if event.refund is not None and decision.entry is not None:
             refund = Entry("refund", event.refund.amount_minor, event.refund.id)
-            await self.book(connection, charge, refund, now)
+            await self.book(connection, charge, refund, now, event.id)
 
-    async def _expect(self, connection: AsyncConnection, seen: ProviderCharge) -> None:
+    async def apply_refund(
+        self, connection: AsyncConnection, refund: ProviderRefund, event_id: str, now: datetime
+    ) -> None:
+        """Book a refund that is told of without its charge."""
+        charge = await self.locked(
+            connection, A_CHARGE, operations.c.provider_charge == refund.charge
+        )
+        if charge is not None:
+            entry = Entry("refund", refund.amount_minor, refund.id)
+            await self.book(connection, charge, entry, now, event_id)
+            return
+        # It may be of a charge that we don't know to be made yet; else it is not of ours.
+        waiting = await connection.execute(select(operations.c.id).where(A_CHARGE, OPEN).limit(1))
+        if waiting.first() is not None:
+            raise _TooEarlyError
+        log.error("a refund of a charge that is not ours", extra={"refund": refund.id})
+
+    async def expect(self, connection: AsyncConnection, seen: ProviderCharge) -> None:
         """Ask for a redelivery, unless whatever it could belong to has ended otherwise."""
+        if seen.reference is None:  # ours say which order they pay for
+            log.error("a real charge that is not ours", extra={"provider_charge": seen.id})
+            return
         statuses = await connection.execute(
             select(operations.c.status).where(A_CHARGE, operations.c.order == seen.reference)
         )

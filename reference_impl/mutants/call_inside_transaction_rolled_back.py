@@ -5,44 +5,28 @@ its upstream key with it, as if nothing had been sent; the retry charges again u
 Modelled on report B18 (odoo #150102): a rolled-back request was run again, charge and all.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from copy import copy
 
 from reference_impl.answers import Reply
 from reference_impl.charging import Charging
+from reference_impl.mutants._stores import Within
 from reference_impl.operation import Intent, Operation
 from reference_impl.outcomes import Answer, Lost, Outcome, Unknown
-from reference_impl.store import Store
 
 VIOLATES = "one_charge_per_key"
 CLASS = "K23"
 REPORT = "B18"
 
 
-class Within(Store):
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Any]:
-        yield self.connection
-
-
-class UnclearError(Exception):
-    """Whatever happened, start from the beginning."""
-
-
-class Impatient(Charging):
-    def classify(self, answer: Answer | Lost, operation: Operation) -> Outcome:
-        outcome = super().classify(answer, operation)
-        if isinstance(outcome, Unknown):
-            raise UnclearError(outcome.why)
-        return outcome
-
-
 class Mutant(Charging):
     async def charge(self, tenant: str, key: str, intent: Intent) -> Reply:
         async with self.store.transaction() as connection:
-            inside = Impatient(Within(connection), self.provider, self.surroundings)
-            return await inside.charge(tenant, key, intent)
+            inside = copy(self)
+            inside.store = Within(connection)
+            return await super(Mutant, inside).charge(tenant, key, intent)
+
+    def classify(self, answer: Answer | Lost, operation: Operation) -> Outcome:
+        outcome = super().classify(answer, operation)
+        if isinstance(outcome, Unknown):
+            raise ConnectionError(outcome.why)  # the request fails, and with it its transaction
+        return outcome

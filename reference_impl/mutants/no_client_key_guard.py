@@ -8,29 +8,24 @@ the look-up.
 
 from typing import Any
 
-from sqlalchemy import insert, or_, select, text
+from sqlalchemy import insert, or_, select
 
+from reference_impl.mutants._stores import Without
 from reference_impl.reservation import Lease, Owned, Reservation
 from reference_impl.rows import as_operation
 from reference_impl.schema import operations
-from reference_impl.store import Store
 
 VIOLATES = "one_charge_per_key"
 CLASS = "K02"
 REPORT = "A16"
 
 
-class Mutant(Store):
-    async def migrate(self) -> None:
-        await super().migrate()
-        async with self.transaction() as connection:
-            drop = "alter table operations drop constraint if exists one_operation_per_key"
-            await connection.execute(text(drop))
+class Mutant(Without):
+    lacks = ("one_operation_per_key",)
 
     async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
-        had = operations.c
-        visible = or_(had.status != "in_flight", had.lease_until <= lease.now)
-        known = select(had.id).where(had.tenant == new.tenant, had.key == new.key, visible)
+        free = or_(operations.c.status != "in_flight", operations.c.lease_until <= lease.now)
+        known = select(operations.c.id).where(self.has_the_key(new), free)
         if (await connection.execute(known)).first() is not None:
             return None
         inserting = insert(operations).values(row).returning(operations)

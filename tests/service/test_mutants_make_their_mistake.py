@@ -134,6 +134,24 @@ def test_a_mutant_says_what_it_breaks_without_being_imported(mutant: str) -> Non
     assert said["REPORT"] in (ast.get_docstring(tree) or "")
 
 
+@pytest.mark.parametrize("mutant", mutants())
+def test_a_mutant_shows_its_mistake_in_ten_lines(mutant: str) -> None:
+    tree = ast.parse((MUTANTS / f"{mutant}.py").read_text())
+    [one] = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    steps = [node for node in one.body if not isinstance(node, ast.Assign | ast.AnnAssign)]
+    source = (MUTANTS / f"{mutant}.py").read_text().splitlines()
+    lines = [
+        line
+        for step in steps
+        for line in source[step.lineno - 1 : step.end_lineno]
+        if line.strip() and not line.strip().startswith("#")
+    ]
+
+    assert one.name == "Mutant"
+    assert len(steps) >= 1
+    assert len(lines) <= 10
+
+
 def test_a_mutant_that_is_not_there_is_named() -> None:
     with pytest.raises(NoSuchMutantError, match="no mutant 'nobody'; there are call_inside"):
         parts("nobody")

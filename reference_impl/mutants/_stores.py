@@ -1,0 +1,51 @@
+"""Stores that mistakes are made with; none of them is a mistake that anybody would notice alone."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+from sqlalchemy import insert, text
+
+from reference_impl.decisions import Entry
+from reference_impl.operation import Operation
+from reference_impl.rows import ledger_row
+from reference_impl.schema import ledger, metadata
+from reference_impl.store import Store
+
+
+class Without(Store):
+    """A store whose tables lack some constraints, by the names they have in ``schema.py``."""
+
+    lacks: ClassVar[tuple[str, ...]] = ()
+
+    async def migrate(self) -> None:
+        await super().migrate()
+        async with self.transaction() as connection:
+            for table in metadata.tables.values():
+                for name in {str(each.name) for each in table.constraints} & set(self.lacks):
+                    drop = f"alter table {table.name} drop constraint if exists {name}"
+                    await connection.execute(text(drop))
+
+
+class CreditsByWebhook(Without):
+    """A store that books what events tell, as it is told; answers of the provider book nothing."""
+
+    lacks = ("one_entry_per_effect",)
+
+    async def book(
+        self, connection: Any, charge: Operation, entry: Entry, now: Any, told_by: Any = None
+    ) -> None:
+        if told_by is not None:
+            row = ledger_row(charge, entry, now, told_by)
+            await connection.execute(insert(ledger).values(row))
+
+
+class Within(Store):
+    """A store whose every transaction is part of one that somebody else has begun."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        yield self.connection
