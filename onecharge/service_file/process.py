@@ -15,6 +15,9 @@ Command = Annotated[tuple[str, ...], Field(min_length=1)]
 _OF_OUR_OWN = ("instances", "setup", "setup_within_s", "workers", "env")
 """What only a service that the harness starts can have."""
 
+_TAKEN = ("service", "setup", "postgresql", "initdb")
+"""What processes of ours are called; logs go by these names as well."""
+
 
 class Worker(Section):
     """A process beside the instances that listens nowhere: an outbox worker, a queue's consumer."""
@@ -113,10 +116,10 @@ class Service(Section):
                 raise Misplaced(
                     ("workers", number, "name"), f"expected a name of its own, found {name!r} again"
                 )
-            if name == "service":
+            if name in _TAKEN:
                 raise Misplaced(
                     ("workers", number, "name"),
-                    "expected a name of its own; 'service' is what the instances are called",
+                    f"expected a name of its own, found {name!r}, which is one of ours",
                 )
 
 

@@ -27,6 +27,7 @@ WORLD_VALUES = {
     "database_url",
     "provider_url",
     "provider_key",
+    "service_url",
     "webhook_secret",
     "mutant",
 }

@@ -1,6 +1,6 @@
-"""The service's processes: started, found ready, killed, started again.
+"""The service under test: its processes started, found ready, killed, started again.
 
-Rule 1: each instance calls the provider through a listening address of its own, so that
+Rule 1: each process calls the provider through a listening address of its own, so that
         a provider call tells which process made it without asking anybody.
 Rule 2: every start and every kill is a record of the history before the next step is taken.
 """
@@ -9,46 +9,65 @@ import asyncio
 import itertools
 import os
 import signal
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import aiohttp
 
-from onecharge.service_file import ServiceFile
+from onecharge.service_file import Service
 from onecharge.templates import filled_text
-from onecharge.world.commands import Commands
-from onecharge.world.ports import LOOPBACK, free_port
+from onecharge.world.processes import Process, end_of, inherited_secret, processes_of, setups_of
 from onecharge.world.supervisor import SpawnError, Supervisor
 from simulator.core.journal import Entry, Sink
 
 _POLL_S = 0.02
-_LOG_LINES_SHOWN = 12
 
 
 class NotReady(Exception):
     """The service did not start or did not become ready; the message says why."""
 
 
-@dataclass
-class Instance:
-    """One process of the service."""
+class Services(Protocol):
+    """What can be done with a service, whoever started it."""
 
-    name: str
-    port: int
-    url: str
-    log: Path
-    pid: int = 0
-    alive: bool = False
+    @property
+    def url(self) -> str:
+        """Where the service is said to listen: its first instance."""
+
+    @property
+    def urls(self) -> list[str]:
+        """Where the instances listen, in order."""
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What of its environment we chose, as its first instance has it."""
+
+    def next_url(self) -> str:
+        """Return the running instances in turn; any of them when none runs."""
+
+    async def start(self) -> None:
+        """Have everything run and be ready. Raises ``NotReady``."""
+
+    def kill(self, name: str) -> None:
+        """Kill one process at once, as a machine failure would."""
+
+    async def restart(self, name: str) -> None:
+        """Start a killed process again and wait until it is ready."""
+
+    async def stop(self) -> None:
+        """End whatever we started of it."""
+
+    def fallen(self) -> str | None:
+        """Tell of a process that ended though nobody killed it, with the end of its log."""
 
 
 class ServiceProcesses:
-    """All instances of the service under test."""
+    """All processes of a service that we start."""
 
     def __init__(
         self,
-        service_file: ServiceFile,
+        service: Service,
         *,
         supervisor: Supervisor,
         sink: Sink,
@@ -56,22 +75,20 @@ class ServiceProcesses:
         values: Mapping[str, str],
         logs: Path,
     ) -> None:
-        self._file = service_file
+        self._service = service
         self._supervisor = supervisor
         self._sink = sink
-        self._provider_urls = provider_urls
-        self._values = values
         self._turns = itertools.count()
-        ports: set[int] = set()
-        while len(ports) < len(provider_urls):
-            ports.add(free_port())
-        self.instances = [
-            Instance(name, port, f"http://{LOOPBACK}:{port}", logs / f"{name}.log")
-            for name, port in zip(provider_urls, ports, strict=True)
-        ]
+        self.processes = processes_of(service, provider_urls, values, logs)
+        self.instances = [process for process in self.processes if process.url]
+        first = self.instances[0]
+        self._ready = filled_text(service.ready, values)
+        self._setups = setups_of(
+            service, first, {**values, "provider_url": provider_urls[first.name]}
+        )
 
     def __repr__(self) -> str:
-        states = ", ".join(f"{i.name} {'up' if i.alive else 'down'}" for i in self.instances)
+        states = ", ".join(f"{each.name} {_state(each)}" for each in self.processes)
         return f"<ServiceProcesses {states}>"
 
     @property
@@ -91,127 +108,164 @@ class ServiceProcesses:
         return [instance.url for instance in self.instances]
 
     @property
-    def commands(self) -> Commands:
-        """What runs the service file's short commands, as the first instance would."""
-        first = self.instances[0]
-        return Commands(self._file.service.folder, self._env_of(first), self._values_of(first))
+    def env(self) -> Mapping[str, str]:
+        """What of its environment we chose, as its first instance has it."""
+        return self.instances[0].env
 
-    def instance(self, name: str) -> Instance:
-        """Return the instance of that name."""
-        return next(instance for instance in self.instances if instance.name == name)
+    def process(self, name: str) -> Process:
+        """Return the process of that name."""
+        return next(process for process in self.processes if process.name == name)
 
     async def start(self) -> None:
         """Start what is not running and return when every instance answers its ready request.
 
-        Raises ``NotReady`` with the end of the log when a process dies or stays silent.
+        The first time, set-up commands run before. Raises ``NotReady`` with the end of the log
+        when a process dies or stays silent.
         """
-        down = [instance for instance in self.instances if not instance.alive]
-        for instance in down:
-            await self._spawn(instance)
-        await asyncio.gather(*(self._until_ready(instance) for instance in down))
+        while self._setups:
+            await self._set_up(self._setups[0])
+            del self._setups[0]
+        self._mourn()
+        down = [process for process in self.processes if not process.alive]
+        for process in down:
+            await self._spawn(process)
+        await asyncio.gather(*(self._until_ready(process) for process in down))
+        if fallen := self.fallen():
+            raise NotReady(fallen)
 
     def kill(self, name: str) -> None:
-        """Kill one instance at once, as a machine failure would: SIGKILL, no farewell."""
-        instance = self.instance(name)
-        if not instance.alive:
+        """Kill one process at once, as a machine failure would: SIGKILL, no farewell."""
+        process = self.process(name)
+        if not process.alive:
             return
         self._supervisor.kill(name)
-        instance.alive = False
-        value = {"what": "process", "pid": instance.pid, "signal": signal.SIGKILL.name}
+        process.alive = False
+        value = {"what": "process", "pid": process.pid, "signal": signal.SIGKILL.name}
         self._sink(Entry(f"process:{name}", "crash", value))
 
     async def restart(self, name: str) -> None:
-        """Start a killed instance again and wait until it is ready."""
-        instance = self.instance(name)
-        if instance.alive:
+        """Start a killed process again and wait until it is ready."""
+        process = self.process(name)
+        if process.alive:
             return
         await self._supervisor.exited(name)
-        await self._spawn(instance)
-        await self._until_ready(instance)
+        await self._spawn(process)
+        await self._until_ready(process)
 
     async def stop(self) -> None:
-        """Ask every instance to finish; whoever does not is killed."""
-        running = [instance for instance in self.instances if instance.alive]
-        await asyncio.gather(*(self._supervisor.stop(instance.name) for instance in running))
-        for instance in running:
-            instance.alive = False
+        """Ask every process to finish; whoever does not is killed."""
+        running = [process for process in self.processes if process.alive]
+        await asyncio.gather(*(self._supervisor.stop(process.name) for process in running))
+        for process in running:
+            process.alive = False
 
-    async def _spawn(self, instance: Instance) -> None:
-        values = {
-            **self._values,
-            "python": sys.executable,
-            "host": LOOPBACK,
-            "port": str(instance.port),
-            "instance": instance.name,
-            "provider_url": self._provider_urls[instance.name],
-        }
-        service = self._file.service
-        assert service.command is not None
-        env = {name: filled_text(text, values) for name, text in service.env.items()}
+    def fallen(self) -> str | None:
+        """Tell of a process that ended though nobody killed it, with the end of its log."""
+        for process in self._fallen():
+            return f"{_field_of(process)}: {process.name} has ended{end_of(process.log)}"
+        return None
+
+    def _fallen(self) -> list[Process]:
+        running = self._supervisor.running
+        return [each for each in self.processes if each.alive and not running(each.name)]
+
+    def _mourn(self) -> None:
+        """Note who ended by itself, so that it is started again as any supervisor would."""
+        for process in self._fallen():
+            process.alive = False
+            value = {"what": "process", "pid": process.pid, "signal": None}
+            self._sink(Entry(f"process:{process.name}", "crash", value))
+
+    async def _set_up(self, setup: Process) -> None:
+        await self._run(setup)
+        within_s = self._service.setup_within_s
         try:
-            instance.pid = await self._supervisor.spawn(
-                instance.name,
-                [filled_text(word, values) for word in service.command],
-                env={**os.environ, **env},
-                cwd=service.folder,
-                log=instance.log,
+            async with asyncio.timeout(within_s):
+                code = await self._supervisor.exited(setup.name)
+        except TimeoutError:
+            self._supervisor.kill(setup.name)
+            raise NotReady(
+                f"{_field_of(setup)}: it had not ended after {within_s:g} s "
+                f"(service.setup_within_s){end_of(setup.log)}"
+            ) from None
+        if code:
+            raise NotReady(f"{_field_of(setup)}: it ended with code {code}{end_of(setup.log)}")
+
+    async def _spawn(self, process: Process) -> None:
+        await self._run(process)
+        process.alive = True
+        value = {"what": "process", "pid": process.pid}
+        self._sink(Entry(f"process:{process.name}", "restart", value))
+
+    async def _run(self, process: Process) -> None:
+        if secret := inherited_secret(process.env):
+            raise NotReady(
+                f"service.env: {process.name} would inherit {secret} from your environment, which "
+                f"holds a live key; unset it, or give {secret} a test value in [service.env]"
+            )
+        try:
+            process.pid = await self._supervisor.spawn(
+                process.name,
+                process.argv,
+                env={**os.environ, **process.env},
+                cwd=self._service.folder,
+                log=process.log,
             )
         except SpawnError as error:
-            raise NotReady(f"service.command: {error}") from None
-        instance.alive = True
-        value = {"what": "process", "pid": instance.pid}
-        self._sink(Entry(f"process:{instance.name}", "restart", value))
+            raise NotReady(f"{_field_of(process)}: {error}") from None
 
-    def _values_of(self, instance: Instance) -> dict[str, str]:
-        return {
-            **self._values,
-            "python": sys.executable,
-            "host": LOOPBACK,
-            "port": str(instance.port),
-            "instance": instance.name,
-            "provider_url": self._provider_urls[instance.name],
-        }
-
-    def _env_of(self, instance: Instance) -> dict[str, str]:
-        values = self._values_of(instance)
-        return {name: filled_text(text, values) for name, text in self._file.service.env.items()}
-
-    async def _until_ready(self, instance: Instance) -> None:
-        url = instance.url + filled_text(self._file.service.ready, self._values)
-        within_s = self._file.service.ready_within_s
-        last = "no answer"
+    async def _until_ready(self, process: Process) -> None:
+        """Wait until an instance answers; of a worker it is only known that it runs."""
+        if not process.url:
+            return
         try:
-            async with asyncio.timeout(within_s), aiohttp.ClientSession() as session:
-                while self._supervisor.running(instance.name):
-                    try:
-                        async with session.get(url) as answer:
-                            if answer.status < 400:
-                                return
-                            last = f"HTTP {answer.status}"
-                    except aiohttp.ClientConnectorError as error:
-                        last = error.os_error.strerror or "no connection"
-                    except aiohttp.ClientError as error:
-                        last = str(error) or type(error).__name__
-                    await asyncio.sleep(_POLL_S)
-        except TimeoutError:
-            raise NotReady(
-                f"service.ready: {instance.name} was not ready at {url} within "
-                f"{within_s:g} s (last: {last}){_end_of(instance.log)}"
-            ) from None
-        code = await self._supervisor.exited(instance.name)
-        instance.alive = False
+            await until_answered(
+                process.url + self._ready,
+                self._service.ready_within_s,
+                still=lambda: self._supervisor.running(process.name),
+            )
+        except NotReady as reason:
+            raise NotReady(f"service.ready: {process.name} {reason}{end_of(process.log)}") from None
+        if self._supervisor.running(process.name):
+            return
+        code = await self._supervisor.exited(process.name)
+        process.alive = False
         raise NotReady(
-            f"service.command: {instance.name} ended with code {code} before it was ready"
-            f"{_end_of(instance.log)}"
+            f"service.command: {process.name} ended with code {code} before it was ready"
+            f"{end_of(process.log)}"
         )
 
 
-def _end_of(log: Path) -> str:
+async def until_answered(url: str, within_s: float, still: Callable[[], bool]) -> None:
+    """Ask until the answer is below 400, or until ``still`` is false.
+
+    Raises ``NotReady`` when time is up, and says what came last.
+    """
+    last = "no answer"
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    if not lines:
-        return f"; its log is empty: {log}"
-    shown = "\n".join(f"    {line}" for line in lines[-_LOG_LINES_SHOWN:])
-    return f"; the end of {log}:\n{shown}"
+        async with asyncio.timeout(within_s), aiohttp.ClientSession() as session:
+            while still():
+                try:
+                    async with session.get(url) as answer:
+                        if answer.status < 400:
+                            return
+                        last = f"HTTP {answer.status}"
+                except aiohttp.ClientConnectorError as error:
+                    last = error.os_error.strerror or "no connection"
+                except aiohttp.ClientError as error:
+                    last = str(error) or type(error).__name__
+                await asyncio.sleep(_POLL_S)
+    except TimeoutError:
+        raise NotReady(f"was not ready at {url} within {within_s:g} s (last: {last})") from None
+
+
+def _field_of(process: Process) -> str:
+    """Name the field of the service file that this process is made of."""
+    kind, _, number = process.name.rpartition("-")
+    if kind == "setup":
+        return f"service.setup[{number}]"
+    return "service.command" if process.url else "service.workers.command"
+
+
+def _state(process: Process) -> str:
+    return "up" if process.alive else "down"

@@ -6,8 +6,9 @@ Rule 2: one history at a time; whoever writes, writes to the current one.
 Rule 3: whatever was started is stopped, in the opposite order, however the run ends.
 """
 
+import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -16,14 +17,21 @@ import aiohttp
 
 from onecharge.history.recorder import Recorder
 from onecharge.service_file import ServiceFile
+from onecharge.templates import filled_text
+from onecharge.world.attached import AttachedService
 from onecharge.world.commands import Commands
+from onecharge.world.ports import LOOPBACK
 from onecharge.world.postgres import GivenServer, Postgres
-from onecharge.world.service import ServiceProcesses
+from onecharge.world.processes import names_of
+from onecharge.world.service import NotReady, ServiceProcesses, Services
 from onecharge.world.supervisor import Supervisor
 from simulator.core.journal import Entry
 from simulator.server import Simulator
 
 DELIVERY_TIMEOUT_S: Final = 5.0
+
+ATTACHED: Final = "service"
+"""The source of every provider call of a service that we did not start."""
 
 BROWSER: Final = "browser"
 """The source of provider calls that a customer's browser makes, and no process of the service."""
@@ -33,7 +41,12 @@ Tell = Callable[[str], None]
 
 
 class World:
-    """Everything a scenario is played in."""
+    """Everything a scenario is played in.
+
+    ``values`` are what commands and URLs of the service file may name of the world, as
+    ``{database_url}`` in the words of the service's driver; ``database_url`` is the same
+    database in PostgreSQL's own words.
+    """
 
     def __init__(self, service_file: ServiceFile, folder: Path, seed: int) -> None:
         self.service_file = service_file
@@ -45,10 +58,13 @@ class World:
             sink=self.sink,
             together=lambda: self.recorder.together(),  # noqa: PLW0108  # of the current one
             delivery_timeout_s=DELIVERY_TIMEOUT_S,
+            token=service_file.provider.token,
             route=self._to_an_instance,
         )
-        self.services: ServiceProcesses
+        self.services: Services
         self.session: aiohttp.ClientSession
+        self.values: Mapping[str, str] = {}
+        self.database_url = ""
 
     def __repr__(self) -> str:
         return f"<World of {self.service_file.service.name} in {self.folder.name}>"
@@ -56,7 +72,7 @@ class World:
     @property
     def commands(self) -> Commands:
         """What runs the short commands that the service file names."""
-        return self.services.commands
+        return Commands(self.service_file.service.folder, self.services.env, self.values)
 
     @property
     def browser_url(self) -> str:
@@ -117,40 +133,82 @@ async def standing(
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        supervisor = await stack.enter_async_context(await Supervisor.start())
-        database_url = ""
-        if service_file.database is not None:
-            database_url = await _database(stack, supervisor, folder, server_url, tell)
+        service = service_file.service
         world = World(service_file, folder, seed)
-        names = [f"service-{n}" for n in range(1, service_file.service.instances + 1)]
-        callers = [*names, BROWSER] if service_file.browser else names
-        await world.simulator.start(ports=dict.fromkeys(callers, 0))
+        names = [ATTACHED] if service.attached else names_of(service)
+        await _listen(world, names)
         stack.push_async_callback(world.simulator.stop)
         stack.callback(world.close_history)
-        world.services = ServiceProcesses(
-            service_file,
-            supervisor=supervisor,
-            sink=world.sink,
-            provider_urls={name: world.simulator.url(name) for name in names},
-            values={
-                "database_url": database_url,
-                "provider_key": service_file.provider.key,
-                "webhook_secret": service_file.webhook.secret if service_file.webhook else "",
-                "mutant": mutant,
-            },
-            logs=logs,
-        )
+        if service.attached:
+            shared = _shared_values(world, mutant)
+            world.services = AttachedService(service, filled_text(service.ready, shared))
+        else:
+            supervisor = await stack.enter_async_context(await Supervisor.start())
+            if service_file.database is not None:
+                world.database_url = await _database(stack, supervisor, folder, server_url, tell)
+            shared = _shared_values(world, mutant)
+            world.services = ServiceProcesses(
+                service,
+                supervisor=supervisor,
+                sink=world.sink,
+                provider_urls={name: world.simulator.url(name) for name in names},
+                values=shared,
+                logs=logs,
+            )
+        world.values = {
+            **shared,
+            "provider_url": world.simulator.url(names[0]),
+            "service_url": world.services.url,
+        }
         world.session = await stack.enter_async_context(
             aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),  # each customer keeps cookies of its own
             )
         )
-        tell(f"provider simulator ({service_file.provider.dialect}) ready")
+        tell(f"provider simulator ({service_file.provider.dialect}) ready{_where(world)}")
         await world.services.start()
         stack.push_async_callback(world.services.stop)
-        tell(f"service {service_file.service.name}: {len(names)} process(es) ready")
+        tell(
+            f"service {service.name}: {len(service.urls)} address(es) ready"
+            if service.attached
+            else f"service {service.name}: {len(names)} process(es) ready"
+        )
         yield world
+
+
+async def _listen(world: World, names: Sequence[str]) -> None:
+    """Have the provider listen: for processes of ours one socket each, else where it is said."""
+    host, port = world.service_file.provider.address
+    ports = dict.fromkeys(names, port)
+    if world.service_file.browser:
+        ports[BROWSER] = 0
+    try:
+        await world.simulator.start(host, ports)
+    except OSError as error:
+        raise NotReady(
+            f"provider.listen: the provider cannot listen at {host}:{port}: "
+            f"{error.strerror or error}"
+        ) from None
+
+
+def _shared_values(world: World, mutant: str) -> dict[str, str]:
+    """Return what all processes and commands of the service file know of the world."""
+    service_file = world.service_file
+    database, webhook = service_file.database, service_file.webhook
+    return {
+        "python": sys.executable,
+        "host": LOOPBACK,
+        "database_url": database.url(world.database_url) if database else "",
+        "provider_key": service_file.provider.key,
+        "webhook_secret": webhook.secret if webhook else "",
+        "mutant": mutant,
+    }
+
+
+def _where(world: World) -> str:
+    listen = world.service_file.provider.listen
+    return f" at {world.simulator.url(ATTACHED)}" if listen else ""
 
 
 async def _database(

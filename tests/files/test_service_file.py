@@ -133,7 +133,7 @@ def test_the_reference_is_described_by_a_good_file() -> None:
         (
             "[provider]",
             '[[service.workers]]\nname = "service"\ncommand = ["x"]\n[provider]',
-            ":11: service.workers[1].name: expected a name of its own; 'service' is what",
+            ":11: service.workers[1].name: expected a name of its own, found 'service', which",
         ),
         (
             "[provider]",
