@@ -30,9 +30,13 @@ class ControlFailed(Exception):
 
 @dataclass(frozen=True)
 class Passed:
-    """A control that went well, and how long it took."""
+    """A control that went well, and how long it took.
+
+    ``tied`` says whether the charge at the provider named its order.
+    """
 
     took_s: float
+    tied: bool
 
     def bound_s(self, declared_s: float | None) -> float:
         """Return how long a service may take to settle: its own word, or ten times the control."""
@@ -49,7 +53,7 @@ async def clean_control(world: World, seed: int) -> Passed:
         control.the_provider_was_called(recorder.records)
         await control.the_event_is_acknowledged(recorder.records)
         await control.the_service_believes_it()
-    return Passed(time.monotonic() - began_s)
+    return Passed(time.monotonic() - began_s, tied=control.order_is_named(recorder.records))
 
 
 class _Control:
@@ -120,6 +124,11 @@ class _Control:
                 f"[charge]: ordered {self._order.amount_minor} minor units, charged {amount}: "
                 "does the template send {amount_minor} in the unit that the service expects?"
             )
+
+    def order_is_named(self, records: list[Record]) -> bool:
+        """Tell whether every charge and every call that could make one names the order."""
+        charges = [r for r in records if r.what.startswith("charge.")]
+        return all(r.order == self._order.reference for r in charges)
 
     async def the_event_is_acknowledged(self, records: list[Record]) -> None:
         """The webhook for the charge must be answered as the provider demands."""

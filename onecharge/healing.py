@@ -1,10 +1,12 @@
 """After the faults: everything must converge, grow quiet, and be read back.
 
 Rule 1: liveness is judged here only: faults have stopped, whoever was killed runs again.
-Rule 2: customers without a definite answer ask again with the same key; events that wait for
+Rule 2: every order is read back twice: when all agree on it, and after a time of quiet.
+Rule 3: customers without a definite answer ask again with the same key; events that wait for
         their next attempt are sent sooner. Virtual time stands, or keys would expire.
-Rule 3: what has not converged within the bound gets four times as long before it counts,
-        unless an order is charged twice already: then there is no need to wait for more.
+Rule 4: what has not converged within the bound gets four times as long before it counts, unless
+        others were on beside it: then it is played again alone. If an order is charged twice
+        already, there is no need to wait for more.
 """
 
 import asyncio
@@ -14,12 +16,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from onecharge.history.recorder import Recorder
 from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.ticking import ticking
 from onecharge.world.world import World
-from simulator.core.journal import Entry, Kind
+from simulator.core.journal import Entry, Kind, Sink
 
 QUIET_S: Final = 0.25
 """For so long nothing must move before the last reading."""
@@ -42,12 +45,24 @@ class Lack:
 
 
 class Healing:
-    """Brings a world and its orders to rest, and reads back what came of them."""
+    """Brings orders to rest once faults have ended, and reads back what came of them.
+
+    With ``only_own``, the news of other orders is none of its business: others heal beside it.
+    """
 
     def __init__(
-        self, world: World, customers: Customers, orders: Sequence[Order], bound_s: float
+        self,
+        world: World,
+        recorder: Recorder,
+        customers: Customers,
+        orders: Sequence[Order],
+        bound_s: float,
+        *,
+        only_own: bool = False,
     ) -> None:
         self._world = world
+        self._recorder = recorder
+        self._own = frozenset(order.reference for order in orders) if only_own else None
         self._customers = customers
         self._orders = orders
         self._bound_s = bound_s
@@ -56,17 +71,18 @@ class Healing:
         self._redeliver_at_s = 0.0
         self._redeliver_wait_s = bound_s * CONFIRM / 2**_REDELIVERIES
 
-    async def through(self) -> None:
-        """Heal, wait for quiet, read back; every phase is announced in the history."""
-        self._world.phase("heal")
-        self._world.simulator.disarm()
-        await self._world.services.start()
-        async with ticking(self._world):
-            await self._converge()
-        self._world.phase("quiet")
+    async def settle(self) -> None:
+        """Bring all to an end that everybody agrees on, or find out that it cannot be had."""
+        announce_phase(self._recorder, "heal")
+        await self._converge()
+        await self._read([order for order in self._orders if order.reference not in self._agreed])
+
+    async def rest(self) -> None:
+        """Wait for quiet, and read back."""
+        announce_phase(self._recorder, "quiet")
         await self._quiet()
-        self._world.phase("read")
-        await self._read()
+        announce_phase(self._recorder, "read")
+        await self._read(self._orders)
 
     async def _converge(self) -> None:
         began_s = time.monotonic()
@@ -82,7 +98,7 @@ class Healing:
                     return
                 if after_s >= bound_s:
                     self._say("unknown", waiting, after_s)
-                    if bound_s > self._bound_s or self._charged_twice():
+                    if bound_s > self._bound_s or self._own is not None or self._charged_twice():
                         return
                     bound_s *= CONFIRM
                 self._ask_again(asking)
@@ -105,7 +121,7 @@ class Healing:
             "bound_s": self._bound_s,
             "missing": [lack.says for lack in lacks[:_SHOWN]],
         }
-        self._world.sink(Entry("judge", kind, value))
+        self._recorder(Entry("judge", kind, value))
 
     def _ask_again(self, asking: dict[str, "asyncio.Task[None]"]) -> None:
         """Have every customer without a definite answer press again, one request at a time."""
@@ -131,7 +147,7 @@ class Healing:
         if time.monotonic() >= self._redeliver_at_s:
             self._redeliver_at_s = time.monotonic() + self._redeliver_wait_s
             self._redeliver_wait_s *= 2
-            self._world.simulator.hasten_deliveries()
+            self._world.simulator.hasten_deliveries(self._own)
 
     async def _lacks(self) -> list[Lack]:
         """Return what still keeps the world from being settled and in agreement."""
@@ -146,18 +162,24 @@ class Healing:
             for operation in order.operations
             if not operation.settled
         ]
-        undelivered = self._world.simulator.undelivered()
+        undelivered = self._world.simulator.undelivered(self._own)
         if undelivered:
             lacks.append(Lack(f"{undelivered} event(s) not acknowledged"))
         if lacks:
             return lacks
         doubtful = [order for order in self._orders if order.reference not in self._agreed]
-        for order, belief in await self._beliefs(doubtful):
-            found = self._disagreements(order, belief)
+        for found in await asyncio.gather(*map(self._compared, doubtful)):
             lacks += found
-            if not found:
-                self._agreed.add(order.reference)
         return lacks
+
+    async def _compared(self, order: Order) -> list[Lack]:
+        """Read an order back, write that down once all agree on it, and return what does not."""
+        belief = await self._read_back.of(order)
+        found = self._disagreements(order, belief)
+        if not found:
+            self._agreed.add(order.reference)
+            self._write(order, belief)
+        return found
 
     def _disagreements(self, order: Order, belief: Belief) -> list[Lack]:
         real = len(self._world.simulator.real_charges(order.reference))
@@ -176,19 +198,33 @@ class Healing:
         # Whatever the service may still do of its own accord, it has done by then.
         quiet_s = max(QUIET_S, timing.books_within_s, timing.calls_provider_within_s)
         async with at_most(self._bound_s + quiet_s):
-            while not self._world.silent_for(quiet_s):
+            while not self._recorder.silent_for(quiet_s):
                 await asyncio.sleep(LOOK_AGAIN_S)
 
-    async def _read(self) -> None:
-        for order, belief in await self._beliefs(self._orders):
-            value = {"what": "belief", **belief.as_value()}
-            self._world.sink(
-                Entry("judge", "read", value, order.reference, order.tenant, order.key)
-            )
+    async def _read(self, orders: Sequence[Order]) -> None:
+        await asyncio.gather(*map(self._read_one, orders))
 
-    async def _beliefs(self, orders: Sequence[Order]) -> list[tuple[Order, Belief]]:
-        beliefs = await asyncio.gather(*(self._read_back.of(order) for order in orders))
-        return list(zip(orders, beliefs, strict=True))
+    async def _read_one(self, order: Order) -> None:
+        self._write(order, await self._read_back.of(order))
+
+    def _write(self, order: Order, belief: Belief) -> None:
+        """Write a belief down at once: what happens after it was read is no part of it."""
+        value = {"what": "belief", **belief.as_value()}
+        self._recorder(Entry("judge", "read", value, order.reference, order.tenant, order.key))
+
+
+async def heal(world: World, healings: Sequence[Healing]) -> None:
+    """End all faults, let run again whoever was killed, and heal what there is to heal."""
+    world.simulator.disarm()
+    await world.services.start()
+    async with ticking(world):
+        await asyncio.gather(*(healing.settle() for healing in healings))
+    await asyncio.gather(*(healing.rest() for healing in healings))
+
+
+def announce_phase(sink: Sink, name: str) -> None:
+    """Write down that a phase begins."""
+    sink(Entry("judge", "invoke", {"what": "phase", "phase": name}))
 
 
 def _open(order: Order) -> bool:

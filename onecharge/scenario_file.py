@@ -7,7 +7,7 @@ Rule 3: everything that a file plans must happen, or its verdict is *unknown*.
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -17,6 +17,7 @@ from onecharge.toml_file import FileError, Section, field_name, line_of, read_to
 from simulator.catalogue import PlanError, rules_from, table_from
 from simulator.core.messages import Seam
 from simulator.core.rules import Rule
+from simulator.faults.hold import Hold
 
 SCENARIOS = "scenarios"
 
@@ -52,11 +53,12 @@ class Kill(Section):
 
 
 class ScenarioFile(Section):
-    """One named scenario."""
+    """One named scenario. ``alone``: nobody else plays beside it, whatever it plans."""
 
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
     orders: int = Field(default=6, ge=1, le=1000)
+    alone: bool = False
     customer: Customer = Customer()
     faults: tuple[dict[str, Any], ...] = ()
     kills: tuple[Kill, ...] = ()
@@ -95,6 +97,11 @@ class Scenario:
         return all(rule.fault.fair for rule in self.rules({}))
 
     @property
+    def alone(self) -> bool:
+        """Whether it needs the stage for itself: it says so, or what it plans strikes everybody."""
+        return self.file.alone or bool(self.file.kills) or any(map(_strikes_all, self.rules({})))
+
+    @property
     def needs(self) -> frozenset[str]:
         """The capabilities of a service without which the plan cannot happen."""
         needs = set()
@@ -117,15 +124,20 @@ class Scenario:
 
     def plan(self, references: Mapping[int, str]) -> list[dict[str, object]]:
         """Return the plan as data: every rule and kill under the name it is reported by."""
-        kills: list[dict[str, object]] = [
-            {**kill.model_dump(exclude_defaults=True), "name": name, "kill": kill.at}
-            for name, kill in self.kills()
-        ]
-        return [*map(table_from, self.rules(references)), *kills]
+        return plan_of(self.rules(references), self.kills())
 
     def __repr__(self) -> str:
         fairness = "fair" if self.fair else "unfair"
         return f"<Scenario {self.name} {fairness}, {self.file.orders} orders>"
+
+
+def plan_of(rules: Iterable[Rule], kills: Iterable[tuple[str, Kill]]) -> list[dict[str, object]]:
+    """Return rules and kills as data, each under the name it is reported by."""
+    deaths: list[dict[str, object]] = [
+        {**kill.model_dump(exclude_defaults=True), "name": name, "kill": kill.at}
+        for name, kill in kills
+    ]
+    return [*map(table_from, rules), *deaths]
 
 
 def read_scenario_file(path: Path) -> Scenario:
@@ -158,6 +170,12 @@ def library() -> dict[str, Path]:
     inside = Path(__file__).parent / SCENARIOS
     folder = inside if inside.is_dir() else Path(__file__).parent.parent / SCENARIOS
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def _strikes_all(rule: Rule) -> bool:
+    """Tell whether a rule cannot be confined to some orders, or waits for all of them."""
+    fault = rule.fault
+    return fault.strikes_all or (isinstance(fault, Hold) and fault.until == "quiet")
 
 
 def _referring(table: Mapping[str, Any], references: Mapping[int, str]) -> dict[str, Any]:

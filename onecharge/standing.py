@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onecharge.control import clean_control
-from onecharge.healing import Healing
+from onecharge.healing import Healing, announce_phase, heal
 from onecharge.history.reading import merge, read_segment
 from onecharge.history.records import Record
 from onecharge.loops import run_to_end
@@ -71,7 +71,8 @@ class Standing:
         bound_s = passed.bound_s(self._wanted.service_file.timing.settles_within_s)
         world.begin_history(self._scenario.name)
         announce(
-            world,
+            world.recorder,
+            world.service_file,
             [],
             scenario=self._scenario.name,
             title=self._scenario.file.title,
@@ -80,7 +81,7 @@ class Standing:
             plan=self._scenario.plan({}),
             settles_within_s=bound_s,
         )
-        world.phase("faults")
+        announce_phase(world.recorder, "faults")
         world.simulator.arm(self._scenario.rules({}), seed=self._seed)
         _say(
             ready={
@@ -95,7 +96,7 @@ class Standing:
     async def _heal(self, world: World, bound_s: float) -> None:
         orders = list(orders_in(self._told(), self._wanted.service_file.tenants))
         customers = Customers.in_world(world, world.sink, lane="healer")
-        await Healing(world, customers, orders, bound_s).through()
+        await heal(world, [Healing(world, world.recorder, customers, orders, bound_s)])
 
     def _verdict(self, world: World, began_s: float) -> RunVerdict:
         path = world.recorder.path

@@ -10,15 +10,16 @@ import json
 import shlex
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from onecharge.control import ControlFailed, clean_control
-from onecharge.phases import Play
+from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario
+from onecharge.side_by_side import arranged, to_be_confirmed
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
 from onecharge.verdict import (
@@ -32,6 +33,9 @@ from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
 from onecharge.world.supervisor import SupervisorError
 from onecharge.world.world import World, standing
+
+ENOUGH: Final = 2
+"""When so many scenarios in doubt were found violated alone, the others are left in doubt."""
 
 RUNS = Path(".onecharge") / "runs"
 
@@ -69,7 +73,9 @@ class Run:
         self._listener = listener
         self._server_url = server_url
         self._began_s = time.monotonic()
-        self._verdicts: list[ScenarioVerdict] = []
+        self._plays: dict[str, tuple[Play, int]] = {}  # and how many records were judged
+        self._verdicts: dict[str, ScenarioVerdict] = {}
+        self._confirmed = 0
         self._interrupted: str | None = None
         self._faults_began = False
 
@@ -92,7 +98,7 @@ class Run:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
         return combine(
-            self._verdicts,
+            [self._verdicts[each.name] for each in self._scenarios if each.name in self._verdicts],
             seed=self._seed,
             duration_s=round(time.monotonic() - self._began_s, 3),
             interrupted=self._interrupted,
@@ -130,19 +136,40 @@ class Run:
             self._faults_began = True
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
-            for scenario in self._scenarios:
-                if lacking := self._target.service_file.capabilities.lacking(scenario.needs):
-                    self._verdicts.append(not_applicable(scenario.name, lacking))
-                    continue
-                with self._listener.playing(scenario.name):
-                    await self._play_one(world, scenario, bound_s)
-                self._listener.scenario(self._verdicts[-1])
+            for group in arranged(self._applicable(), tied=passed.tied):
+                await self._play_group(world, group, bound_s)
+            self._judge_what_came_late()
 
-    async def _play_one(self, world: World, scenario: Scenario, bound_s: float) -> None:
-        recorder = world.begin_history(scenario.name)
+    def _applicable(self) -> Iterator[Scenario]:
+        """Yield what there is to play, and say of the rest that it does not apply."""
+        for scenario in self._scenarios:
+            if lacking := self._target.service_file.capabilities.lacking(scenario.needs):
+                self._verdicts[scenario.name] = not_applicable(scenario.name, lacking)
+            else:
+                yield scenario
+
+    async def _play_group(
+        self, world: World, scenarios: Sequence[Scenario], bound_s: float
+    ) -> None:
+        """Play scenarios side by side; what that leaves in doubt, once more and alone."""
+        plays = [Play(world, scenario, self._seed, bound_s) for scenario in scenarios]
+        for play in await self._play_through(world, plays, confirm=len(plays) > 1):
+            if self._confirmed >= ENOUGH:  # the run is red, and each would take its time
+                self._listener.scenario(self._verdict_on(play))
+                continue
+            label = f"{play.label}.alone"
+            again = Play(world, play.scenario, self._seed, bound_s, label=label)
+            await self._play_through(world, [again], confirm=False)
+            self._confirmed += self._verdict_on(again).verdict == "violated"
+
+    async def _play_through(
+        self, world: World, plays: Sequence[Play], *, confirm: bool
+    ) -> list[Play]:
+        """Play to the end, judge, and return those whose verdict still has to be confirmed."""
         trouble: str | None = None
         try:
-            await Play(world, scenario, self._seed, bound_s).through()
+            with self._listener.playing(", ".join(play.scenario.name for play in plays)):
+                await perform(world, plays, self._seed)
         except (NotReady, SupervisorError) as reason:
             trouble = str(reason)
             raise
@@ -150,13 +177,34 @@ class Run:
             trouble = self._interrupted
             raise
         finally:
-            self._verdicts.append(
-                judge_scenario(
-                    recorder.records,
-                    repeat=self._repeat(scenario),
-                    trouble=trouble or recorder.lost,
-                )
-            )
+            untied = _untied(world, plays)
+            for play in plays:
+                self._judge(play, trouble or untied)
+        in_doubt = [play for play in plays if confirm and to_be_confirmed(self._verdict_on(play))]
+        for play in plays:
+            if play not in in_doubt:
+                self._listener.scenario(self._verdict_on(play))
+        return in_doubt
+
+    def _judge(self, play: Play, trouble: str | None = None) -> None:
+        """Judge what is known of a play by now; it takes the place of what was said before."""
+        self._plays[play.scenario.name] = (play, len(play.recorder.records))
+        self._verdicts[play.scenario.name] = judge_scenario(
+            play.recorder.records,
+            repeat=self._repeat(play.scenario),
+            trouble=trouble or play.recorder.lost,
+        )
+
+    def _judge_what_came_late(self) -> None:
+        """Judge again where money moved after the judgement: it counts as well."""
+        for play, judged in list(self._plays.values()):
+            late = play.recorder.records[judged:]
+            if any(record.what.startswith("charge.") for record in late):
+                self._judge(play)
+                self._listener.scenario(self._verdict_on(play))
+
+    def _verdict_on(self, play: Play) -> ScenarioVerdict:
+        return self._verdicts[play.scenario.name]
 
     def _repeat(self, scenario: Scenario) -> str:
         """Return the command that plays this scenario again."""
@@ -177,6 +225,16 @@ class Run:
             "scenarios": [scenario.name for scenario in self._scenarios],
         }
         (self.folder / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+def _untied(world: World, plays: Sequence[Play]) -> str | None:
+    """Say what money moved while several were on and named the order of none."""
+    if len(plays) < 2:
+        return None
+    taken = {r.value["charge"] for r in world.recorder.records if r.what == "charge.captured"}
+    if not taken:
+        return None
+    return f"{len(taken)} real charge(s) made side by side name no order: {', '.join(taken)}"
 
 
 def new_run_folder(seed: int, parent: Path = RUNS) -> Path:

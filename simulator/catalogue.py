@@ -133,6 +133,7 @@ class _RuleTable(BaseModel):
     probability: Annotated[float, Field(ge=0, le=1)] = 1.0
     after_s: Annotated[float, Field(ge=0)] = 0.0
     until_s: Annotated[float, Field(gt=0)] = float("inf")
+    orders: Annotated[tuple[str, ...], Field(strict=False)] = ()  # JSON and TOML have lists only
 
 
 @cache

@@ -11,7 +11,7 @@ import gc
 import json
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final, Literal
@@ -186,17 +186,24 @@ class Simulator:
         for endpoint in tuple(self.provider.deliveries.endpoints):
             self.provider.remove_endpoint(endpoint.url, endpoint.account)
 
-    def undelivered(self) -> int:
-        """Return how much is under way or still to come: attempts, and decisions of the bank."""
-        return self.provider.unfinished
+    def undelivered(self, orders: Collection[str] | None = None) -> int:
+        """Return how much is under way or still to come: attempts, and decisions of the bank.
+
+        With ``orders``, only what concerns one of them.
+        """
+        provider = self.provider
+        return provider.unfinished if orders is None else provider.unfinished_of(orders)
 
     def attempts_under_way(self) -> int:
         """Return how many attempts are being made or due now."""
         return self.provider.deliveries.under_way(self.clock.now())
 
-    def hasten_deliveries(self) -> None:
-        """Send everything that waits for its time now; virtual time stands still."""
-        self.provider.hasten(self.clock.now())
+    def hasten_deliveries(self, orders: Collection[str] | None = None) -> None:
+        """Send everything that waits for its time now; virtual time stands still.
+
+        With ``orders``, only what concerns one of them.
+        """
+        self.provider.hasten(self.clock.now(), orders)
         self._wake_sender()
 
     def real_charges(self, reference: str) -> list[Posting]:

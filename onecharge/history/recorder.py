@@ -101,6 +101,10 @@ class Recorder:
         """When anything last happened, in nanoseconds of the clock; at first, when we began."""
         return self._last_ns
 
+    def silent_for(self, seconds: float) -> bool:
+        """Tell whether nothing has been recorded for so long."""
+        return self._clock() - self._last_ns >= seconds * 1e9
+
     @property
     def lost(self) -> str | None:
         """What the file lacks and why, in one sentence, or None."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
 from onecharge.scenario_file import Kill
 from onecharge.world.world import World
@@ -37,8 +38,9 @@ def gate_of(name: str, kill: Kill, references: Mapping[int, str]) -> Rule:
 class Executioner:
     """Kills the instance whose provider call is held by a kill's gate, and has it come back."""
 
-    def __init__(self, world: World, kills: Mapping[str, Kill]) -> None:
+    def __init__(self, world: World, recorder: Recorder, kills: Mapping[str, Kill]) -> None:
         self._world = world
+        self._recorder = recorder
         self._kills = kills
         self._sentenced: dict[str, Kill] = {}
         self._restarting: list[asyncio.Task[None]] = []
@@ -47,7 +49,7 @@ class Executioner:
     def on_duty(self) -> Iterator[None]:
         """Watch the gates for as long as the context lasts."""
         gates = self._world.simulator.gates
-        deaf = self._world.recorder.subscribe(self._hear)
+        deaf = self._recorder.subscribe(self._hear)
         gates.on_park.append(self._strike)
         try:
             yield

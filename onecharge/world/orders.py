@@ -17,6 +17,7 @@ def orders_of(service_file: ServiceFile, name: str, number: int, seed: int) -> l
     """Return ``number`` orders of the scenario ``name``, equal for equal seeds."""
     chance = random.Random(f"{name}/{seed}")
     run = f"{chance.getrandbits(32):08x}"
+    family = f"ord-{run}"
     tenants = list(service_file.tenants.items())
     made = []
     for serial in range(1, number + 1):
@@ -24,7 +25,7 @@ def orders_of(service_file: ServiceFile, name: str, number: int, seed: int) -> l
         made.append(
             Order(
                 serial=serial,
-                reference=f"ord-{run}-{serial}",
+                reference=f"{family}-{serial}",
                 key=f"key-{run}-{serial}-{chance.getrandbits(64):016x}",
                 amount_minor=amount_of(service_file, serial),
                 currency=service_file.orders.currency,
@@ -34,6 +35,11 @@ def orders_of(service_file: ServiceFile, name: str, number: int, seed: int) -> l
             )
         )
     return made
+
+
+def family_of(reference: str | None) -> str:
+    """Return what the references of all orders of one scenario have in common."""
+    return (reference or "").rpartition("-")[0]
 
 
 def amount_of(service_file: ServiceFile, serial: int) -> int:
@@ -59,10 +65,9 @@ def of_tenant(order: Order, serial: int, tenant: str, token: str) -> Order:
 
 
 def _another(order: Order, serial: int) -> Order:
-    family, _, _ = order.reference.rpartition("-")
     return Order(
         serial=serial,
-        reference=f"{family}-{serial}",
+        reference=f"{family_of(order.reference)}-{serial}",
         key=f"{order.key}-{serial}",
         amount_minor=order.amount_minor,
         currency=order.currency,

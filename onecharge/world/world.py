@@ -2,12 +2,11 @@
 
 Rule 1: the provider and the customers live in this process, on one clock; the service and its
         database are processes of the supervisor, which outlives nothing.
-Rule 2: one history at a time; whoever writes, writes to the current one.
+Rule 2: whose a record is, is for ``histories.py`` to find out; nobody here knows of scenarios.
 Rule 3: whatever was started is stopped, in the opposite order, however the run ends.
 """
 
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from onecharge.service_file import ServiceFile
 from onecharge.templates import filled_text
 from onecharge.world.attached import AttachedService
 from onecharge.world.commands import Commands
+from onecharge.world.histories import Histories
 from onecharge.world.ports import LOOPBACK
 from onecharge.world.postgres import GivenServer, Postgres
 from onecharge.world.processes import names_of
@@ -51,12 +51,12 @@ class World:
     def __init__(self, service_file: ServiceFile, folder: Path, seed: int) -> None:
         self.service_file = service_file
         self.folder = folder
-        self.recorder = Recorder()
+        self.histories = Histories(folder)
         self.simulator = Simulator(
             dialect=service_file.provider.dialect,
             seed=seed,
-            sink=self.sink,
-            together=lambda: self.recorder.together(),  # noqa: PLW0108  # of the current one
+            sink=self.histories,
+            together=self.histories.together,
             delivery_timeout_s=DELIVERY_TIMEOUT_S,
             token=service_file.provider.token,
             route=self._to_an_instance,
@@ -79,28 +79,29 @@ class World:
         """Where the browsers of customers find the provider: no address of the service's."""
         return self.simulator.url(BROWSER) if self.service_file.browser else ""
 
+    @property
+    def recorder(self) -> Recorder:
+        """The history of what names no order; the only one, if only one is on."""
+        return self.histories.apart
+
     def sink(self, entry: Entry) -> int:
-        """Take an entry into the current history."""
-        return self.recorder(entry)
-
-    def close_history(self) -> None:
-        """Close the current history's file, whichever it now is."""
-        self.recorder.close()
-
-    def phase(self, name: str) -> None:
-        """Announce a phase in the history."""
-        self.sink(Entry("judge", "invoke", {"what": "phase", "phase": name}))
-
-    def silent_for(self, seconds: float) -> bool:
-        """Tell whether nothing has been written for so long."""
-        return time.monotonic_ns() - self.recorder.last_ns >= seconds * 1e9
+        """Take an entry into the history that it belongs to."""
+        return self.histories(entry)
 
     def begin_history(self, name: str) -> Recorder:
-        """Write from now on to a history of its own, ``name.jsonl`` in the run's folder."""
-        self.recorder.close()
-        self.recorder = Recorder(self.folder / f"{name}.jsonl")
+        """Write from now on to one new history, ``name.jsonl`` in the run's folder."""
+        recorder = self.histories.begin(name)
         self._listen_for_events()
-        return self.recorder
+        return recorder
+
+    def begin_histories(self, families: Mapping[str, str]) -> dict[str, Recorder]:
+        """Write from now on to a new history for each scenario, by its name.
+
+        ``families`` gives what the references of its orders have in common.
+        """
+        recorders = self.histories.begin_for(families)
+        self._listen_for_events()
+        return recorders
 
     def _listen_for_events(self) -> None:
         """Owe the service the events to come, and none of those of an earlier history."""
@@ -138,7 +139,7 @@ async def standing(
         names = [ATTACHED] if service.attached else names_of(service)
         await _listen(world, names)
         stack.push_async_callback(world.simulator.stop)
-        stack.callback(world.close_history)
+        stack.callback(world.histories.close)
         if service.attached:
             shared = _shared_values(world, mutant)
             world.services = AttachedService(service, filled_text(service.ready, shared))
@@ -150,7 +151,7 @@ async def standing(
             world.services = ServiceProcesses(
                 service,
                 supervisor=supervisor,
-                sink=world.sink,
+                sink=world.histories,
                 provider_urls={name: world.simulator.url(name) for name in names},
                 values=shared,
                 logs=logs,

@@ -6,8 +6,10 @@ Rule 3: each copy has its own retries; the duty is done when any attempt is ackn
 Rule 4: what is due next is the top of a heap; nothing is ever searched for.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -239,12 +241,17 @@ class Deliveries:
             return heappop(self._due)[2]
         return None
 
-    def hasten(self, now: float) -> None:
-        """Let everything be due now, in the order in which it would have been."""
-        self._due = [
-            (min(due_s, now), place, turn)
-            for place, (due_s, _, turn) in enumerate(sorted(self._due, key=itemgetter(0, 1)))
+    def hasten(self, now: float, orders: Collection[str] | None = None) -> None:
+        """Let everything be due now, in the order in which it would have been.
+
+        With ``orders``, only what tells of one of them is hastened.
+        """
+        hastened = [
+            (min(due_s, now) if _tells_of(turn, orders) else due_s, turn)
+            for due_s, _, turn in sorted(self._due, key=itemgetter(0, 1))
         ]
+        self._due = [(due_s, place, turn) for place, (due_s, turn) in enumerate(hastened)]
+        heapify(self._due)
 
     def under_way(self, now: float) -> int:
         """Return how many attempts are in flight or due."""
@@ -258,6 +265,11 @@ class Deliveries:
     def unfinished(self) -> int:
         """How many attempts are in flight or still to come."""
         return len(self._due) + len(self._in_flight)
+
+    def unfinished_of(self, orders: Collection[str]) -> int:
+        """Return how many of the unfinished attempts tell of one of these orders."""
+        turns = chain((turn for _, _, turn in self._due), self._in_flight.values())
+        return sum(_tells_of(turn, orders) for turn in turns)
 
     def begin(self, attempt_id: str, turn: Turn) -> int:
         """Count one attempt as begun, and return its number."""
@@ -314,6 +326,10 @@ class Deliveries:
         if turn.delivery.endpoint in self.endpoints:
             self._pushed += 1
             heappush(self._due, (due_s, self._pushed, turn))
+
+
+def _tells_of(turn: Turn, orders: Collection[str] | None) -> bool:
+    return orders is None or turn.delivery.event.order in orders
 
 
 def _line(delivery: Delivery) -> Line:

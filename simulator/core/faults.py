@@ -199,6 +199,8 @@ class Fault:
     fair: ClassVar[bool] = True
     needs_listener: ClassVar[bool] = False
     """Whether it comes to nothing unless somebody listens for events."""
+    strikes_all: ClassVar[bool] = False
+    """Whether it touches orders beside the one that it strikes."""
 
     def __init_subclass__(cls) -> None:
         """Name the fault as its file is named: ``LoseReply`` is ``lose_reply``."""

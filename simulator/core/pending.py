@@ -5,8 +5,9 @@ Rule 1: what is due is settled before anything else happens, so nobody ever read
 Rule 2: a decision belongs to the call that asked for the money: its key, its order, its cause.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -48,13 +49,23 @@ class Pending:
         self._look_ahead()
         return undecided
 
-    def hasten(self, now: float) -> None:
-        """Let everything be decided now, in the order in which it would have been."""
-        self._due = [
-            (min(due_s, now), place, undecided)
-            for place, (due_s, _, undecided) in enumerate(sorted(self._due, key=itemgetter(0, 1)))
+    def of(self, orders: Collection[str]) -> int:
+        """Return how many of the undecided charges are of one of these orders."""
+        return sum(_concerns(undecided, orders) for _, _, undecided in self._due)
+
+    def hasten(self, now: float, orders: Collection[str] | None = None) -> None:
+        """Let everything be decided now, or all that concerns these orders, in the same order."""
+        hastened = [
+            (min(due_s, now) if _concerns(undecided, orders) else due_s, undecided)
+            for due_s, _, undecided in sorted(self._due, key=itemgetter(0, 1))
         ]
+        self._due = [(due_s, place, undecided) for place, (due_s, undecided) in enumerate(hastened)]
+        heapify(self._due)
         self._look_ahead()
 
     def _look_ahead(self) -> None:
         self.next_s = self._due[0][0] if self._due else float("inf")
+
+
+def _concerns(undecided: Undecided, orders: Collection[str] | None) -> bool:
+    return orders is None or undecided.call.order in orders

@@ -5,7 +5,7 @@ Rule 2: what went in is lived to its end, whether or not its caller stays (``lif
 Rule 3: it knows *that* a call is held and released, never why; conditions live outside.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Literal, assert_never
@@ -226,10 +226,13 @@ class Provider:
             event = replace(event, thing=thing)
         return self._news.forge(event, tamper, now)
 
-    def hasten(self, now: float) -> None:
-        """Let every attempt and every decision of the bank be due now; time stands still."""
-        self._pending.hasten(now)
-        self.deliveries.hasten(now)
+    def hasten(self, now: float, orders: Collection[str] | None = None) -> None:
+        """Let every attempt and every decision of the bank be due now; time stands still.
+
+        With ``orders``, only what concerns one of them.
+        """
+        self._pending.hasten(now, orders)
+        self.deliveries.hasten(now, orders)
 
     def attempts_due(self, now: float) -> list[Attempt]:
         """Settle what is due, begin every attempt that is due, and return them for sending."""
@@ -267,6 +270,10 @@ class Provider:
     def unfinished(self) -> int:
         """How many attempts and how many decisions of the bank are still to come."""
         return self.deliveries.unfinished + len(self._pending)
+
+    def unfinished_of(self, orders: Collection[str]) -> int:
+        """Return how much of that concerns one of these orders."""
+        return self.deliveries.unfinished_of(orders) + self._pending.of(orders)
 
     def settle_due(self, now: float) -> None:
         """Let the bank decide on every pending charge whose time has come.

@@ -25,7 +25,8 @@ class Rule:
     """One fault and when it strikes.
 
     ``operation`` is a call's operation, or ``delivery``, or ``delivery.`` and an event type, or
-    ``*``. ``order`` is the merchant's reference. ``nth`` counts, from 1, the calls that the fault
+    ``*``. ``order`` is the merchant's reference, ``orders`` are several: what concerns none of
+    them, or no order at all, is out of reach. ``nth`` counts, from 1, the calls that the fault
     would have bent; ``times`` bounds how often it does. The window from ``after_s`` until before
     ``until_s`` is virtual time since the plan was armed.
     """
@@ -39,6 +40,12 @@ class Rule:
     probability: float = 1.0
     after_s: float = 0.0
     until_s: float = float("inf")
+    orders: tuple[str, ...] = ()
+
+    @property
+    def reach(self) -> tuple[str | None, ...]:
+        """The orders that it can strike; None stands for any, and for none at all."""
+        return (self.order,) if self.order is not None else self.orders or (None,)
 
     def struck(
         self,
@@ -183,5 +190,6 @@ class Plan:
         rule = armed.rule
         for seam in _SEAMS:
             if rule.fault.bends(seam):
-                self._index.setdefault((seam, rule.operation, rule.order), []).append(armed)
+                for order in rule.reach:
+                    self._index.setdefault((seam, rule.operation, order), []).append(armed)
                 self.seams |= {seam}

@@ -18,6 +18,7 @@ class ForeignAccount(Fault):
     """
 
     fair: ClassVar[bool] = False
+    strikes_all: ClassVar[bool] = True
 
     whose: Literal["account", "order"] = "account"
 

@@ -16,6 +16,7 @@ class ForgetKeys(Fault):
     """
 
     fair: ClassVar[bool] = False
+    strikes_all: ClassVar[bool] = True
 
     def on_receive(self, call: Call) -> Forget:
         return Forget()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .conftest import UnderWay
 
 DEADLINE_S = 60.0
-FIRST, SECOND = "badly_signed_events", "declined_cards"
+FIRST, SECOND = "killed_between_commit_and_record", "rush_hour"  # each plays alone
+TWO = ("verify", "--scenario", FIRST, "--scenario", SECOND)
 
 
 def eventually(is_true: Callable[[], bool]) -> bool:
@@ -67,7 +68,7 @@ def histories_in(folder: Path) -> dict[str, int]:
 def test_an_interrupted_run_stops_everything_and_says_what_it_has(
     under_way: "UnderWay", tmp_path: Path
 ) -> None:
-    with under_way("verify") as command:
+    with under_way(*TWO) as command:
         wait_for(f"*/{SECOND}.jsonl", tmp_path, command)
         family = family_of(command)
         assert len(family) >= 4, "a supervisor, a PostgreSQL and two services"
@@ -102,7 +103,7 @@ def test_a_run_interrupted_while_it_starts_stops_everything(
 def test_a_run_killed_outright_leaves_no_process_and_a_history_that_can_be_read(
     under_way: "UnderWay", tmp_path: Path
 ) -> None:
-    with under_way("verify") as command:
+    with under_way(*TWO) as command:
         wait_for(f"*/{SECOND}.jsonl", tmp_path, command)
         family = family_of(command)
         assert len(family) >= 4, "a supervisor, a PostgreSQL and two services"

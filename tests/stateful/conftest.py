@@ -14,7 +14,7 @@ import pytest
 from onecharge.control import clean_control
 from onecharge.drawing import fair_faults
 from onecharge.loops import new_event_loop
-from onecharge.phases import Play
+from onecharge.phases import Play, perform
 from onecharge.plans import NAME, Plan, as_scenario
 from onecharge.service_file import ServiceFile
 from onecharge.targets import target
@@ -46,11 +46,10 @@ class Stage:
     def play(self, plan: Plan) -> ScenarioVerdict:
         """Play a plan to its end and judge its history. Each play has orders of its own."""
         name = f"{NAME}-{next(self._serial)}"
-        recorder = self._world.begin_history(name)
         play = Play(self._world, as_scenario(plan, name), SEED, self._bound_s)
-        self._runner.run(play.through())
-        history = self._world.folder / f"{name}.jsonl"
-        return judge_scenario(recorder.records, repeat=str(history), trouble=recorder.lost)
+        self._runner.run(perform(self._world, [play], SEED))
+        recorder = play.recorder
+        return judge_scenario(recorder.records, repeat=str(recorder.path), trouble=recorder.lost)
 
     def breaks(self, claim: str, plan: Plan) -> bool:
         """Tell whether this claim is violated, and not just any."""
