@@ -157,6 +157,22 @@ def test_waiting_attempts_can_be_hastened_without_moving_time(provider: "Build")
     ]
 
 
+def test_only_the_attempts_that_tell_of_some_orders_can_be_hastened_and_counted(
+    provider: "Build",
+) -> None:
+    shop = provider()
+    shop.listen()
+    shop.charge("ord-1", "k1")
+    shop.charge("ord-2", "k2")
+    shop.news(500)
+
+    shop.provider.hasten(1, {"ord-2"})
+
+    assert [attempt.order for attempt in shop.provider.attempts_due(1)] == ["ord-2"]
+    assert shop.provider.unfinished_of({"ord-1"}) == 1
+    assert shop.provider.unfinished_of({"ord-1", "ord-2"}) == shop.provider.unfinished == 2
+
+
 def test_every_endpoint_is_told_and_only_of_its_own_account(provider: "Build") -> None:
     shop = provider()
     shop.listen("http://a.test/", account="shop")

@@ -182,3 +182,15 @@ def test_a_test_token_decides_without_a_fault() -> None:
 
     assert change is not None
     assert (change.fact, change.charge.decline_code) == ("charge.declined", "expired_card")
+
+
+def test_only_the_decisions_on_some_orders_can_be_hastened_and_counted(provider: "Build") -> None:
+    shop = provider(Rule(Ponder(90), "ponder"))
+    shop.charge("ord-1", "key-1")
+    shop.charge("ord-2", "key-2")
+
+    shop.provider.hasten(shop.now, {"ord-2"})
+    shop.news()
+
+    assert shop.captured() == ["ch_2"]
+    assert [shop.provider.unfinished_of({order}) for order in ("ord-1", "ord-2")] == [1, 0]

@@ -165,3 +165,21 @@ def test_a_rule_that_is_added_to_a_stopped_plan_is_a_plan_of_its_own() -> None:
     assert names(armed_plan, "charge.create") == ["more"]
     [armed] = armed_plan.matching("after_commit", "charge.create", None)
     assert [armed_plan.fires(armed, now) for now in (105, 110)] == [False, True]
+
+
+def test_a_rule_for_several_orders_reaches_those_and_what_names_none_is_out_of_reach() -> None:
+    armed_plan = plan(Rule(LoseReply(), "lose", orders=("ord-1", "ord-2")))
+
+    reached = [names(armed_plan, "charge.create", order) for order in ("ord-1", "ord-2", "ord-3")]
+
+    assert reached == [["lose"], ["lose"], []]
+    assert names(armed_plan, "charge.create") == []
+
+
+def test_a_rule_for_several_orders_counts_them_together() -> None:
+    armed_plan = plan(Rule(LoseReply(), "lose", orders=("ord-1", "ord-2"), times=1))
+
+    [first] = armed_plan.matching("after_commit", "charge.create", "ord-1")
+    [second] = armed_plan.matching("after_commit", "charge.create", "ord-2")
+
+    assert [armed_plan.fires(first, 0), armed_plan.fires(second, 0)] == [True, False]

@@ -1,0 +1,101 @@
+"""Scenarios side by side: who shares the stage, and that sharing changes no verdict."""
+
+from pathlib import Path
+
+import pytest
+
+from onecharge.control import clean_control
+from onecharge.history.judgement import Judgement, Violation
+from onecharge.phases import Play, perform
+from onecharge.scenario_file import Scenario, ScenarioFile, library, read_scenario_file
+from onecharge.side_by_side import AT_ONCE, arranged, to_be_confirmed
+from onecharge.targets import target
+from onecharge.verdict import InvariantVerdict, ScenarioVerdict, judge_scenario
+from onecharge.world.postgres import Postgres
+from onecharge.world.world import standing
+
+SEED = 1
+THREE = ("duplicate_events_one_by_one", "lost_replies", "declined_cards")
+
+
+def scenario(name: str, **fields: object) -> Scenario:
+    file = ScenarioFile.model_validate({"title": name, "why": name, **fields})
+    return Scenario(name, Path(f"{name}.toml"), file)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"alone": True},
+        {"kills": [{"at": "after_commit"}]},
+        {"faults": [{"fault": "forget_keys"}]},
+        {"faults": [{"fault": "foreign_account"}]},
+        {"faults": [{"fault": "hold", "until": "quiet"}]},
+    ],
+)
+def test_what_would_strike_the_others_plays_alone(fields: dict[str, object]) -> None:
+    strikes_all = scenario("strikes_all", **fields)
+
+    groups = list(arranged([strikes_all, scenario("a"), scenario("b")], tied=True))
+
+    assert [[each.name for each in group] for group in groups] == [["a", "b"], ["strikes_all"]]
+
+
+def test_groups_are_small_and_leave_nobody_out() -> None:
+    many = [scenario(f"s{n}") for n in range(2 * AT_ONCE + 1)]
+
+    groups = list(arranged(many, tied=True))
+
+    assert [len(group) for group in groups] == [AT_ONCE, AT_ONCE, 1]
+    assert [each for group in groups for each in group] == many
+
+
+def test_charges_that_name_no_order_leave_everybody_alone() -> None:
+    groups = list(arranged([scenario("a"), scenario("b")], tied=False))
+
+    assert [len(group) for group in groups] == [1, 1]
+
+
+def found(invariant: str) -> ScenarioVerdict:
+    violation = Violation(
+        order="ord-1", says="so", evidence=(), boundary="client → API", guard="", cause=""
+    )
+    judged = InvariantVerdict(invariant, Judgement("violated", (violation,)))
+    return ScenarioVerdict("s", "violated", "", invariants=(judged,))
+
+
+def test_what_may_only_have_been_late_has_to_be_confirmed_alone() -> None:
+    assert to_be_confirmed(ScenarioVerdict("s", "unknown", ""))
+    assert to_be_confirmed(found("every_order_settles"))
+    assert not to_be_confirmed(found("one_charge_per_key"))
+    assert not to_be_confirmed(ScenarioVerdict("s", "holds", ""))
+
+
+async def test_the_verdicts_are_the_same_side_by_side_and_alone(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    wanted = target(None, "no_event_dedupe")
+    async with standing(
+        wanted.service_file,
+        tmp_path,
+        seed=SEED,
+        mutant=wanted.mutant,
+        server_url=postgres.url("postgres"),
+    ) as world:
+        bound_s = (await clean_control(world, SEED)).bound_s(None)
+        scenarios = [read_scenario_file(library()[name]) for name in THREE]
+        together = [Play(world, each, SEED, bound_s) for each in scenarios]
+        await perform(world, together, SEED)
+        alone = [Play(world, each, SEED, bound_s, label=f"{each.name}.alone") for each in scenarios]
+        for play in alone:
+            await perform(world, [play], SEED)
+
+    def outcomes(plays: list[Play]) -> list[tuple[str, str, int, list[str]]]:
+        judged = [judge_scenario(play.recorder.records, repeat="") for play in plays]
+        return [
+            (each.name, each.verdict, each.orders, [v.boundary for v in each.violations])
+            for each in judged
+        ]
+
+    assert outcomes(together) == outcomes(alone)
+    assert [verdict for _, verdict, *_ in outcomes(alone)] == ["violated", "holds", "holds"]
