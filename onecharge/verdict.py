@@ -4,6 +4,9 @@ Rule 1: violated goes before unknown, unknown before holds. Nothing unknown is e
 Rule 2: an unfair scenario cannot violate: what is found there is exposure.
 Rule 3: a plan that did not happen, a charge of no known order, a ledger of ours that does not
         balance and a judge that fails make the scenario unknown, whatever the invariants say.
+Rule 4: an invariant that found nothing of its kind in a scenario leaves that scenario's verdict
+        alone, unless the scenario was planned to put it to the test. Over the whole library,
+        what no scenario put to the test is unknown.
 """
 
 from collections import Counter
@@ -12,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from onecharge.history.assembly import case_of
-from onecharge.history.attribution import TieRule
+from onecharge.history.attribution import HOW_TO_TIE, TieRule
 from onecharge.history.buckets import Bucket, buckets
 from onecharge.history.case import Case
 from onecharge.history.judgement import Evidence, Judgement, Verdict, Violation
@@ -36,9 +39,16 @@ class InvariantVerdict:
     judgement: Judgement
     lacking: tuple[str, ...] = ()
 
+    planned: bool = True
+
     @property
     def verdict(self) -> Verdict:
         return self.judgement.verdict
+
+    @property
+    def counts(self) -> bool:
+        """Whether it speaks for its scenario: it had something to judge, or should have had."""
+        return self.planned or self.judgement.exercised
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +113,9 @@ def judge_scenario(
     reasons = [*([trouble] if trouble else ()), *_own_reasons(case)]
     verdicts: list[Verdict] = []
     if fair:
-        reasons += [reason for one in judged for reason in one.judgement.reasons]
-        verdicts += [one.verdict for one in judged]
+        speaking = [one for one in judged if one.counts]
+        reasons += [reason for one in speaking for reason in _reasons(one)]
+        verdicts += [one.verdict for one in speaking]
     else:
         reasons += [r for one in judged for r in one.judgement.reasons if r.startswith(_FAILED)]
     if reasons or not_reached:
@@ -121,7 +132,7 @@ def judge_scenario(
         fired=len(case.firings),
         invariants=judged,
         reasons=tuple(dict.fromkeys(reasons)),
-        advice=advice(case),
+        advice=(*advice(case), *(says for one in judged for says in one.judgement.advice)),
         not_reached=not_reached,
         buckets=buckets(case),
         ties=case.attribution.counts(),
@@ -137,6 +148,8 @@ class RunVerdict:
     duration_s: float
     scenarios: tuple[ScenarioVerdict, ...]
     interrupted: str | None = None
+    not_exercised: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     def exit_code(self) -> int:
         """0 holds, 1 violated, 3 unknown."""
@@ -145,15 +158,10 @@ class RunVerdict:
     @property
     def at_risk(self) -> dict[str, int]:
         """The money concerned, in minor units by currency, each order counted once."""
-        worst: dict[tuple[str, str | None, str], int] = {}
-        for scenario in self.scenarios:
-            for violation in scenario.violations:
-                place = (scenario.name, violation.order, violation.currency)
-                worst[place] = max(worst.get(place, 0), violation.at_risk_minor)
         total: Counter[str] = Counter()
-        for (_, _, currency), amount_minor in worst.items():
-            total[currency] += amount_minor
-        return {currency: amount for currency, amount in total.items() if amount}
+        for scenario in self.scenarios:
+            total += _at_risk(scenario.violations)
+        return dict(total)
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON data, in the form that ``--json`` writes."""
@@ -163,7 +171,10 @@ class RunVerdict:
             "duration_s": self.duration_s,
             "interrupted": self.interrupted,
             "scenarios": [_scenario_json(scenario) for scenario in self.scenarios],
-            "invariants": [_invariant_json(name, self.scenarios) for name in self._names()],
+            "invariants": [
+                _invariant_json(name, self.scenarios, exercised=name not in self.not_exercised)
+                for name in self._names()
+            ],
             "advice": [
                 {"scenario": scenario.name, "says": says}
                 for scenario in self.scenarios
@@ -175,6 +186,8 @@ class RunVerdict:
                 if not scenario.fair
                 for name, violation in _named(scenario)
             ],
+            "reasons": list(self.reasons),
+            "not_exercised": list(self.not_exercised),
             "not_reached": [
                 {"scenario": scenario.name, "rule": rule}
                 for scenario in self.scenarios
@@ -210,22 +223,59 @@ class RunVerdict:
         return list(dict.fromkeys(names))
 
 
+def _at_risk(violations: Iterable[Violation]) -> Counter[str]:
+    """Add up one scenario's orders. What is said of all of them speaks of the same money."""
+    orders: dict[tuple[str, str], int] = {}
+    everywhere: Counter[str] = Counter()
+    for violation in violations:
+        currency, amount_minor = violation.currency, violation.at_risk_minor
+        if violation.order is None:
+            everywhere[currency] = max(everywhere[currency], amount_minor)
+        else:
+            place = violation.order, currency
+            orders[place] = max(orders.get(place, 0), amount_minor)
+    total: Counter[str] = Counter()
+    for (_, currency), amount_minor in orders.items():
+        total[currency] += amount_minor
+    return total | everywhere
+
+
 def combine(
     scenarios: Sequence[ScenarioVerdict],
     *,
     seed: int,
     duration_s: float,
     interrupted: str | None = None,
+    whole: bool = False,
 ) -> RunVerdict:
     """Return the verdict on a run from those on its scenarios; none at all is unknown.
 
-    ``interrupted`` says what ended the run early; what was not played is then unknown.
+    ``interrupted`` says what ended the run early; what was not played is then unknown. ``whole``
+    says that these were all the scenarios there are: then every invariant must have had something
+    to judge somewhere, or it is unknown whether it holds.
     """
     verdicts: list[Verdict] = [scenario.verdict for scenario in scenarios]
-    if interrupted:
+    not_exercised = _not_exercised(scenarios)
+    reasons = tuple(f"no scenario put {name} to the test" for name in not_exercised if whole)
+    if interrupted or reasons:
         verdicts.append("unknown")
     verdict = _worst(verdicts, none="unknown")
-    return RunVerdict(verdict, seed, round(duration_s, 3), tuple(scenarios), interrupted)
+    return RunVerdict(
+        verdict, seed, round(duration_s, 3), tuple(scenarios), interrupted, not_exercised, reasons
+    )
+
+
+def _not_exercised(scenarios: Sequence[ScenarioVerdict]) -> tuple[str, ...]:
+    """Return the invariants that apply and that no fair scenario put to the test."""
+    applying = [
+        one
+        for scenario in scenarios
+        if scenario.fair
+        for one in scenario.invariants
+        if one.verdict != "not_applicable"
+    ]
+    exercised = {one.name for one in applying if one.judgement.exercised}
+    return tuple(dict.fromkeys(one.name for one in applying if one.name not in exercised))
 
 
 _FAILED: Final = "the judge itself failed"
@@ -238,11 +288,18 @@ def _failed(error: Exception) -> str:
 def _judged(invariant: Invariant, case: Case) -> InvariantVerdict:
     if lacking := tuple(sorted(invariant.needs & case.run.absent)):
         return InvariantVerdict(invariant.name, Judgement("not_applicable"), lacking)
+    planned = invariant.always or invariant.name in case.run.exercises
     try:
         judgement = invariant.judge(case)
     except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
         judgement = Judgement("unknown", reasons=(_failed(error),))
-    return InvariantVerdict(invariant.name, judgement)
+    return InvariantVerdict(invariant.name, judgement, planned=planned)
+
+
+def _reasons(one: InvariantVerdict) -> Iterator[str]:
+    """Say why it is not sure; where it had nothing to judge, say which claim that is."""
+    for reason in one.judgement.reasons:
+        yield reason if one.judgement.exercised else f"{one.name}: {reason}"
 
 
 def _own_reasons(case: Case) -> Iterator[str]:
@@ -255,7 +312,8 @@ def _own_reasons(case: Case) -> Iterator[str]:
         phase = max(case.phases, key=case.phases.__getitem__, default="the beginning")
         yield f"the run was cut short (in {phase})"
     if case.unattributed:
-        yield f"{len(case.unattributed)} real charge(s) cannot be tied to an order"
+        count = len(case.unattributed)
+        yield f"{count} real charge(s) cannot be tied to an order: {HOW_TO_TIE}"
     for trouble in case.ledger_trouble:
         yield f"the provider's ledger does not balance (our bug): {trouble}"
 
@@ -267,17 +325,22 @@ def _worst(verdicts: Sequence[Verdict], *, none: Verdict) -> Verdict:
     return none
 
 
-def _invariant_json(name: str, scenarios: Sequence[ScenarioVerdict]) -> dict[str, Any]:
+def _invariant_json(
+    name: str, scenarios: Sequence[ScenarioVerdict], *, exercised: bool
+) -> dict[str, Any]:
     fair = [
         (scenario, one)
         for scenario in scenarios
         if scenario.fair
         for one in scenario.invariants
-        if one.name == name
+        if one.name == name and one.counts
     ]
     return {
         "name": name,
-        "verdict": _worst([one.verdict for _, one in fair], none="not_applicable"),
+        "verdict": _worst(
+            [one.verdict for _, one in fair], none="not_applicable" if exercised else "unknown"
+        ),
+        "exercised": any(one.judgement.exercised for _, one in fair),
         "violations": [
             _violation_json(violation, scenario)
             for scenario, one in fair

@@ -3,25 +3,43 @@
 Rule 1: one pass over the records, then one over what was found; nothing is searched twice.
 Rule 2: what a record means is a row of ``_TAKES``; a record without a row is left alone, since a
         later version may write it.
+
+The fields of ``value``, beside ``what``, are those that each row's method reads. Fields that may
+be missing, for whoever writes a history:
+
+| lane    | what             | field                 | says                                       |
+|---------|------------------|-----------------------|--------------------------------------------|
+| client  | charge           | variant               | how the request differs; missing: not      |
+| client  | refund, read, …  | amount_minor          | what was asked to be given back; none: all |
+| client  | answer           | stable                | the fields that never change, by JSONPath  |
+| provider| call, charge.…   | mentions              | texts in which a reference may stand       |
+| webhook | attempt          | fault                 | what was done to it on its way             |
+| judge   | run              | exercises             | invariants that it was planned to exercise |
+| judge   | belief           | refunded_minor        | what the service says it gave back         |
+| judge   | books            | account, currency,    | a balance that the service keeps           |
+|         |                  | balance_minor         |                                            |
+| judge   | expired          |                       | keys from before are beyond their          |
+|         |                  |                       | documented retention                       |
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from onecharge.history.attribution import Clues, Planted, attribute
-from onecharge.history.case import CAPABILITIES, Case, Convergence, Run
+from onecharge.history.case import Case
+from onecharge.history.judge_lane import belief_in, books_in, convergence_in, run_in
 from onecharge.history.records import Record
 from onecharge.history.story import (
     Answer,
     Attempt,
-    Belief,
     Call,
     Charge,
     Delivering,
     Event,
     Firing,
     OrderStory,
+    Refund,
 )
+from onecharge.history.tying import tie_charges, tie_the_rest
 
 
 def case_of(records: Iterable[Record]) -> Case:
@@ -36,24 +54,21 @@ class _Assembly:
         self.case = Case()
         self._waiting: dict[int, Attempt] = {}
         self._delivering: dict[str, Delivering] = {}
-        self._event_orders: dict[str, str | None] = {}
-        self._references: dict[str, list[str]] = {}
 
     def read(self, records: Iterable[Record]) -> Case:
         case = self.case
+        record: Record | None = None
         for record in records:
-            case.began_ns = case.began_ns or record.time_ns
-            case.ended_ns = record.time_ns
-            self._take(record)
-        self._tie_charges()
-        self._tie_the_rest()
+            if not case.began_ns:
+                case.began_ns = record.time_ns
+            lane = record.lane.partition(":")[0]
+            if take := _TAKES.get((lane, record.kind, record.what)):
+                take(self, record)
+        case.ended_ns = 0 if record is None else record.time_ns
+        tie_charges(case)
+        tie_the_rest(case)
         case.ledger_trouble += _imbalances(case.charges.values())
         return case
-
-    def _take(self, record: Record) -> None:
-        lane = record.lane.partition(":")[0]
-        if take := _TAKES.get((lane, record.kind, record.what)):
-            take(self, record)
 
     # What clients did and heard.
 
@@ -63,39 +78,52 @@ class _Assembly:
             story = self.case.orders[order] = OrderStory(order)
         return story
 
-    def invoke(self, record: Record) -> None:
-        value = record.value
+    def charge(self, record: Record) -> None:
         story = self._story(record.order or record.key or record.lane)
-        attempt = Attempt(
+        attempt = self._attempt(record, len(story.attempts) + 1)
+        if not story.attempts and not story.amount_minor:
+            story.amount_minor, story.currency = attempt.amount_minor, attempt.currency
+        story.tenant = story.tenant or attempt.tenant
+        if attempt.customer:
+            story.customers.add(attempt.customer)
+        story.attempts.append(attempt)
+
+    def ask(self, record: Record) -> None:
+        story = self._story(record.order or record.key or record.lane)
+        story.others.append(self._attempt(record, len(story.others) + 1))
+
+    def _attempt(self, record: Record, number: int) -> Attempt:
+        value = record.value
+        attempt = self._waiting[record.index] = Attempt(
             lane=record.lane,
-            number=value.get("attempt", len(story.attempts) + 1),
+            number=value.get("attempt", number),
             invoked=record.index,
             tenant=record.tenant,
             key=record.key,
-            amount_minor=value.get("amount_minor", 0),
-            currency=value.get("currency", ""),
+            amount_minor=value.get("amount_minor") or 0,
+            currency=value.get("currency") or "",
+            customer=value.get("customer"),
+            variant=value.get("variant", "same"),
+            operation=value["what"],
         )
-        if not story.attempts and not story.amount_minor:
-            story.amount_minor, story.currency = attempt.amount_minor, attempt.currency
-        story.tenant = story.tenant or record.tenant
-        if customer := value.get("customer"):
-            story.customers.add(customer)
-        story.attempts.append(attempt)
-        self._waiting[record.index] = attempt
+        return attempt
 
     def answer(self, record: Record) -> None:
         attempt = self._waiting.pop(-1 if record.cause is None else record.cause, None)
         if attempt is None:
             return
         value = record.value
-        attempt.answer = Answer(
+        answer = attempt.answer = Answer(
             index=record.index,
             outcome=value.get("outcome", "unknown"),
             status=value.get("status"),
             charge=value.get("charge"),
             provider_charge=value.get("provider_charge"),
             error=value.get("error"),
+            stable=value.get("stable"),
         )
+        if attempt.operation == "charge":
+            self._story(record.order or record.key or record.lane).answers.append(answer)
 
     # What the provider saw and did.
 
@@ -108,6 +136,7 @@ class _Assembly:
             order=record.order,
             account=record.tenant,
             key=record.key,
+            mentions=tuple(record.value.get("mentions", ())),
         )
 
     def release(self, record: Record) -> None:
@@ -128,10 +157,8 @@ class _Assembly:
         name = _text(record, "charge")
         charge = self.case.charges.get(name)
         if charge is None:
-            charge = self.case.charges[name] = _born(name, record)
-            call = self.case.calls.get(charge.call or "")
-            clues = (charge.reference, record.order, call.order if call else None)
-            self._references[name] = [clue for clue in clues if clue]
+            call = self.case.calls.get(_text(record, "call"))
+            charge = self.case.charges[name] = _born(name, record, call)
             if call:
                 call.charge = name
         amount_minor = value.get("amount_minor", 0)
@@ -141,6 +168,8 @@ class _Assembly:
                 charge.captured_minor += amount_minor
             case "charge.refunded":
                 charge.refunded_minor += amount_minor
+                refund = Refund(record.index, amount_minor, value.get("call"), record.key)
+                charge.refunds.append(refund)
             case "charge.declined":
                 charge.declined = record.index
             case _:
@@ -153,8 +182,8 @@ class _Assembly:
             type=record.value.get("type", ""),
             created=record.index,
             charge=record.value.get("charge"),
+            order=record.order,
         )
-        self._event_orders[name] = record.order
 
     def deliver(self, record: Record) -> None:
         value = record.value
@@ -164,9 +193,14 @@ class _Assembly:
             event=_text(record, "event"),
             sent=record.index,
             forged=bool(value.get("forged")),
+            faults=(str(value["fault"]),) if value.get("fault") else (),
         )
         self._delivering[delivering.attempt] = delivering
-        if event := self.case.events.get(delivering.event):
+        event = self.case.events.get(delivering.event)
+        if event is None and delivering.forged:  # nobody announced it: it never happened
+            self.event(record)
+            event = self.case.events[delivering.event]
+        if event is not None:
             event.attempts.append(delivering)
 
     def delivered(self, record: Record) -> None:
@@ -177,6 +211,8 @@ class _Assembly:
 
     def fired(self, record: Record) -> None:
         value = record.value
+        if struck := self._delivering.get(_text(record, "attempt")):
+            struck.faults += (_text(record, "fault"),)
         self.case.firings.append(
             Firing(
                 index=record.index,
@@ -191,7 +227,7 @@ class _Assembly:
     # What the judge wrote down.
 
     def begin(self, record: Record) -> None:
-        self.case.run = _run(record.value)
+        self.case.run = run_in(record.value)
         for planted in record.value.get("orders", ()):
             self._announce(planted)
 
@@ -199,14 +235,20 @@ class _Assembly:
         self.case.phases.setdefault(_text(record, "phase"), record.index)
 
     def converged(self, record: Record) -> None:
-        self.case.converged = _convergence(record)
+        self.case.converged = convergence_in(record)
 
     def overdue(self, record: Record) -> None:
-        self.case.overdue = _convergence(record)
+        self.case.overdue = convergence_in(record)
 
     def believed(self, record: Record) -> None:
         if record.order is not None:
-            self._story(record.order).belief = _belief(record)
+            self._story(record.order).beliefs.append(belief_in(record))
+
+    def balance(self, record: Record) -> None:
+        self.case.books.append(books_in(record))
+
+    def expire(self, record: Record) -> None:
+        self.case.expiries.append(record.index)
 
     def unbalanced(self, record: Record) -> None:
         self.case.ledger_trouble.append(str(record.value.get("says", "it does not balance")))
@@ -222,56 +264,10 @@ class _Assembly:
         if customer := planted.get("customer"):
             story.customers.add(customer)
 
-    # What belongs to what.
-
-    def _tie_charges(self) -> None:
-        case = self.case
-        case.attribution = attribute(
-            (
-                Clues(
-                    charge=charge.id,
-                    at=charge.created,
-                    amount_minor=charge.amount_minor,
-                    currency=charge.currency.upper(),
-                    references=tuple(self._references[charge.id]),
-                    customer=charge.customer,
-                )
-                for charge in case.charges.values()
-            ),
-            [_planted(story) for story in case.orders.values()],
-        )
-        for name, tie in case.attribution.ties.items():
-            charge = case.charges[name]
-            charge.order = tie.order
-            case.orders[tie.order].charges.append(charge)
-        case.unattributed = tuple(
-            charge
-            for name in case.attribution.untied
-            if (charge := case.charges[name]).captured is not None
-        )
-
-    def _tie_the_rest(self) -> None:
-        case = self.case
-        for call in case.calls.values():
-            if story := self._owner(call.charge, call.order):
-                story.calls.append(call)
-        for event in case.events.values():
-            if story := self._owner(event.charge, self._event_orders[event.id]):
-                story.events.append(event)
-        for firing in case.firings:
-            call_fired = case.calls.get(firing.call or "")
-            charge = call_fired.charge if call_fired else None
-            if story := self._owner(charge, firing.order):
-                story.firings.append(firing)
-
-    def _owner(self, charge: str | None, order: str | None) -> OrderStory | None:
-        """Return the story of the charge's order, else that of the order itself."""
-        tied = self.case.charges.get(charge or "")
-        return self.case.orders.get((tied.order if tied else None) or order or "")
-
 
 _TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] = {
-    ("client", "invoke", "charge"): _Assembly.invoke,
+    ("client", "invoke", "charge"): _Assembly.charge,
+    **{("client", "invoke", what): _Assembly.ask for what in ("refund", "capture", "read")},
     **{("client", kind, "answer"): _Assembly.answer for kind in ("ok", "fail", "unknown")},
     ("provider", "receive", "call"): _Assembly.receive,
     ("provider", "release", "call"): _Assembly.release,
@@ -291,83 +287,27 @@ _TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] =
     ("judge", "ok", "converged"): _Assembly.converged,
     ("judge", "unknown", "converged"): _Assembly.overdue,
     ("judge", "unknown", "ledger"): _Assembly.unbalanced,
+    ("judge", "invoke", "expired"): _Assembly.expire,
     ("judge", "read", "belief"): _Assembly.believed,
+    ("judge", "read", "books"): _Assembly.balance,
 }
 
 
-def _born(name: str, record: Record) -> Charge:
+def _born(name: str, record: Record, call: Call | None) -> Charge:
     value = record.value
     return Charge(
         id=name,
         created=record.index,
+        began=call.received if call else record.index,
         call=value.get("call"),
         key=record.key,
         account=record.tenant,
         amount_minor=value.get("amount_minor", 0),
         currency=value.get("currency", ""),
         customer=value.get("customer"),
-        reference=value.get("reference"),
+        reference=value.get("reference") or record.order,
+        mentions=tuple(value.get("mentions", ())),
         key_honoured=value.get("key_honoured", True),
-    )
-
-
-def _planted(story: OrderStory) -> Planted:
-    last = max((a.answer.index for a in story.attempts if a.answer is not None), default=None)
-    settled = bool(story.attempts) and not any(attempt.open for attempt in story.attempts)
-    amounts = {(a.amount_minor, a.currency.upper()) for a in story.attempts}
-    if story.amount_minor:
-        amounts.add((story.amount_minor, story.currency.upper()))
-    return Planted(
-        order=story.order,
-        customers=frozenset(story.customers),
-        amounts=frozenset(amounts),
-        opened_at=story.attempts[0].invoked if story.attempts else None,
-        closed_at=last if settled else None,
-    )
-
-
-def _run(value: Mapping[str, Any]) -> Run:
-    return Run(
-        scenario=value.get("scenario", ""),
-        seed=value.get("seed"),
-        fair=value.get("fair", True),
-        absent=_absent(value.get("capabilities")),
-        rules=tuple(str(rule["name"]) for rule in value.get("plan", ()) if "name" in rule),
-        claims=frozenset(value.get("claims", ())),
-    )
-
-
-def _absent(capabilities: Any) -> frozenset[str]:
-    """Read a table of yes and no, or a list of what is there; nothing said, all is there."""
-    match capabilities:
-        case None:
-            return frozenset()
-        case Mapping():
-            return frozenset(name for name, present in capabilities.items() if not present)
-        case _:
-            return CAPABILITIES.difference(capabilities)
-
-
-def _convergence(record: Record) -> Convergence:
-    value = record.value
-    return Convergence(
-        index=record.index,
-        after_s=value.get("after_s", 0.0),
-        bound_s=value.get("bound_s", 0.0),
-        missing=tuple(str(lack) for lack in value.get("missing", ())),
-    )
-
-
-def _belief(record: Record) -> Belief:
-    value = record.value
-    return Belief(
-        index=record.index,
-        status=value.get("status"),
-        charge=value.get("charge"),
-        amount_minor=value.get("amount_minor"),
-        effects=value.get("effects"),
-        effects_minor=value.get("effects_minor"),
-        refunds=value.get("refunds"),
     )
 
 

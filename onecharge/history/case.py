@@ -4,11 +4,12 @@ Rule 1: a case concludes nothing; that is for the invariants.
 Rule 2: a history that ends early is a case as well, with less in it.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final
 
 from onecharge.history.attribution import Attribution
-from onecharge.history.story import Call, Charge, Event, Firing, OrderStory
+from onecharge.history.story import Books, Call, Charge, Event, Firing, OrderStory
 
 CAPABILITIES: Final = frozenset(
     {
@@ -24,12 +25,17 @@ CAPABILITIES: Final = frozenset(
 )
 
 
+CONFIRMED_AT: Final = 4
+"""A liveness finding counts if it still stands at so many times the bound."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What the run was meant to be.
 
     ``absent`` are the capabilities declared absent, ``rules`` the names in the plan, ``claims``
-    the unfair scenarios that the service claims to withstand.
+    the unfair scenarios that the service claims to withstand, ``exercises`` the invariants that
+    it was planned to put to the test beside those that every run does.
     """
 
     scenario: str = ""
@@ -38,6 +44,7 @@ class Run:
     absent: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
     claims: frozenset[str] = frozenset()
+    exercises: frozenset[str] = frozenset()
 
     @property
     def can_violate(self) -> bool:
@@ -54,10 +61,19 @@ class Convergence:
     bound_s: float
     missing: tuple[str, ...] = ()
 
+    @property
+    def confirmed(self) -> bool:
+        """Whether something was missing still at so many times the bound that it counts."""
+        return self.after_s >= CONFIRMED_AT * self.bound_s
+
 
 @dataclass(slots=True)
 class Case:
-    """All that the history tells. ``unattributed`` are real charges of no known order."""
+    """All that the history tells.
+
+    ``unattributed`` are real charges of no known order, ``expiries`` the places from which on the
+    service may forget the keys of before.
+    """
 
     run: Run = field(default_factory=Run)
     phases: dict[str, int] = field(default_factory=dict)
@@ -71,6 +87,8 @@ class Case:
     unattributed: tuple[Charge, ...] = ()
     converged: Convergence | None = None
     overdue: Convergence | None = None
+    books: list[Books] = field(default_factory=list)
+    expiries: list[int] = field(default_factory=list)
     ledger_trouble: list[str] = field(default_factory=list)
     began_ns: int = 0
     ended_ns: int = 0
@@ -93,6 +111,17 @@ class Case:
     def read_back(self) -> bool:
         """Whether the run came to its end, where the service was asked what it believes."""
         return "read" in self.phases
+
+    def life_at(self, place: int) -> int:
+        """Return how often keys have expired by a place: which life of a key that is."""
+        return bisect_left(self.expiries, place)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the service was asked after everything had settled, or had had its time to."""
+        overdue = self.overdue
+        waited = overdue is not None and overdue.confirmed
+        return self.read_back and (overdue is None or self.converged is not None or waited)
 
     @property
     def duration_s(self) -> float:

@@ -3,7 +3,15 @@
 from collections.abc import Iterable
 
 from onecharge.history.judgement import Evidence, money
-from onecharge.history.story import Answer, Attempt, Belief, Charge, Delivering, OrderStory
+from onecharge.history.story import (
+    Answer,
+    Attempt,
+    Belief,
+    Charge,
+    Delivering,
+    OrderStory,
+    Refund,
+)
 
 _ANSWERS_SHOWN = 3
 _CHARGES_SHOWN = 4
@@ -29,7 +37,8 @@ def three_sides(
 
 def of_attempt(attempt: Attempt) -> Evidence:
     """Say what a client was told, or that it never was."""
-    asked = f"attempt {attempt.number} under key {attempt.key or '(none)'}"
+    what = "attempt" if attempt.operation == "charge" else attempt.operation
+    asked = f"{what} {attempt.number} under key {attempt.key or '(none)'}"
     answer = attempt.answer
     if answer is None:
         return Evidence(attempt.invoked, "client", f"{asked} was never answered")
@@ -52,7 +61,16 @@ def of_charge(charge: Charge) -> Evidence:
     says = f"captured {charge.id}, {money(charge.captured_minor, charge.currency)}, under {key}"
     if charge.refunded_minor:
         says += f"; gave back {money(charge.refunded_minor, charge.currency)}"
+    if charge.tied_by not in {None, "reference"}:
+        says += f" (known by its {charge.tied_by})"
     return Evidence(charge.captured, "provider", says)
+
+
+def of_refund(refund: Refund, charge: Charge) -> Evidence:
+    """Say what the provider gave back of a charge."""
+    key = f"provider key {refund.key}" if refund.key else "no provider key"
+    given = money(refund.amount_minor, charge.currency)
+    return Evidence(refund.index, "provider", f"gave back {given} of {charge.id}, under {key}")
 
 
 def of_delivery(attempt: Delivering) -> Evidence:
@@ -63,7 +81,9 @@ def of_delivery(attempt: Delivering) -> Evidence:
         took = "not answered"
     else:
         took = f"answered with HTTP {attempt.status}"
-    return Evidence(attempt.sent, "provider", f"delivery of {attempt.event} was {took}")
+    doubt = "forged " if attempt.forged else "unverifiable " if attempt.unverifiable else ""
+    says = f"{doubt}delivery of {attempt.event} was {took}"
+    return Evidence(attempt.sent, "provider", says)
 
 
 def of_belief(belief: Belief, currency: str) -> Evidence:
@@ -75,6 +95,8 @@ def of_belief(belief: Belief, currency: str) -> Evidence:
         words.append(f"{belief.effects} credit(s) booked")
     if belief.effects_minor is not None:
         words.append(f"worth {money(belief.effects_minor, currency)}")
+    if belief.refunded_minor:
+        words.append(f"{money(belief.refunded_minor, currency)} given back")
     return Evidence(belief.index, "service", ", ".join(words))
 
 

@@ -61,12 +61,17 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one invariant makes of one case. ``reasons`` say why something stayed unknown."""
+    """What one invariant makes of one case. ``reasons`` say why something stayed unknown.
+
+    Not ``exercised`` is what found nothing of its kind in the case: it knows nothing, and whether
+    that counts depends on what the case was planned to show.
+    """
 
     verdict: Verdict
     violations: tuple[Violation, ...] = ()
     advice: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    exercised: bool = True
 
     @classmethod
     def of(
@@ -82,7 +87,7 @@ class Judgement:
         ``judged`` counts what there was to judge: with none of it the verdict is unknown.
         """
         if not judged and not violations and not reasons:
-            reasons = ("there was nothing to judge",)
+            return cls("unknown", (), tuple(advice), ("there was nothing to judge",), False)
         verdict: Verdict = "violated" if violations else "unknown" if reasons else "holds"
         return cls(verdict, tuple(violations), tuple(advice), tuple(reasons))
 

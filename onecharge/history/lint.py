@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import Final
 
 from onecharge.history.case import Case
-from onecharge.history.story import Call, OrderStory
+from onecharge.history.story import MOVES_MONEY, Call, OrderStory
 
-_MOVES_MONEY: Final = frozenset({"charge.create", "charge.capture", "charge.refund"})
 _LOOKS_UP: Final = frozenset({"charge.read", "charge.list", "event.read", "event.list"})
 
 
@@ -33,7 +32,7 @@ def advice(case: Case) -> tuple[str, ...]:
 
 
 def _habits(case: Case, story: OrderStory) -> Iterator[tuple[str, str]]:
-    calls = [call for call in story.calls if call.operation in _MOVES_MONEY]
+    calls = [call for call in story.calls if call.operation in MOVES_MONEY]
     if bare := next((call for call in calls if not call.key), None):
         yield "calls that move money carry no idempotency key", f"{bare.id} {bare.operation}"
     creating = [call for call in calls if call.operation == "charge.create" and call.key]

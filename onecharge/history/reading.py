@@ -8,10 +8,12 @@ Rule 3: clocks of one host can be compared, clocks of two hosts cannot.
 import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from onecharge.history.records import HEADER, VERSION, Record, from_line
 
@@ -73,7 +75,7 @@ def merge(segments: Iterable[Segment]) -> list[Record]:
     )
     place = {(number, record.index): index for index, (number, record) in enumerate(placed)}
     return [
-        replace(
+        structs.replace(
             record,
             index=place[number, record.index],
             cause=None if record.cause is None else place[number, record.cause],

@@ -17,10 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from msgspec import structs
 
 from onecharge.history.records import HEADER, VERSION, Record, to_line
 from onecharge.redaction import may_hold_a_live_key, without_live_keys
@@ -153,7 +154,7 @@ class Recorder:
 
 
 def _without_live_keys(record: Record) -> Record:
-    return replace(
+    return structs.replace(
         record,
         value=without_live_keys(record.value),
         order=without_live_keys(record.order),

@@ -4,17 +4,52 @@ Rule 1: a story holds facts and their places in the history; it concludes nothin
 Rule 2: places are record indexes; a smaller one happened earlier.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from math import inf
+from typing import Any, Final, Literal
 
+from onecharge.history.attribution import TieRule
 from onecharge.history.outcomes import MEANING, TERMINAL, Outcome
 
-BeliefStatus = Literal["succeeded", "failed", "pending", "absent", "unreadable"]
+BeliefStatus = Literal["succeeded", "failed", "pending", "refunded", "absent", "unreadable"]
+
+Operation = Literal["charge", "refund", "capture", "read"]
+"""What a client asks for."""
+
+Variant = Literal[
+    "same",
+    "other_amount",
+    "other_currency",
+    "other_customer",
+    "other_tenant",
+    "other_operation",
+    "header_jitter",
+    "json_jitter",
+    "new_key",
+]
+"""How a request differs from the one that its order was announced with."""
+
+OTHER_BODIES: Final[frozenset[Variant]] = frozenset(
+    {"other_amount", "other_currency", "other_customer"}
+)
+"""The same key with something else in the request: to be refused."""
+
+MOVES_MONEY: Final = frozenset({"charge.create", "charge.capture", "charge.refund"})
+"""The calls to the provider that may change who has the money."""
+
+FORGERIES: Final = frozenset(
+    {"wrong_signature", "missing_signature", "old_signature", "foreign_signature"}
+)
+"""The faults after which a delivery cannot be verified."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a client was told. ``charge`` is the service's own id for it."""
+    """What a client was told. ``charge`` is the service's own id for it.
+
+    ``stable`` holds the fields that the service file says never change, by their JSONPath.
+    """
 
     index: int
     outcome: Outcome
@@ -22,6 +57,7 @@ class Answer:
     charge: str | None = None
     provider_charge: str | None = None
     error: str | None = None
+    stable: Mapping[str, Any] | None = None
 
     @property
     def terminal(self) -> bool:
@@ -31,7 +67,10 @@ class Answer:
 
 @dataclass(slots=True)
 class Attempt:
-    """One request of a client. Without an answer it never came back, as far as we know."""
+    """One request of a client. Without an answer it never came back, as far as we know.
+
+    Amount, currency and customer are those that it really carried, whatever the order's are.
+    """
 
     lane: str
     number: int
@@ -40,6 +79,9 @@ class Attempt:
     key: str | None
     amount_minor: int
     currency: str
+    customer: str | None = None
+    variant: Variant = "same"
+    operation: Operation = "charge"
     answer: Answer | None = None
 
     @property
@@ -50,6 +92,16 @@ class Attempt:
     def open(self) -> bool:
         """Whether the client cannot know how the order ended from this attempt."""
         return MEANING[self.outcome].open
+
+    @property
+    def other_body(self) -> bool:
+        """Whether it carries the key of a request that said something else."""
+        return self.variant in OTHER_BODIES
+
+    @property
+    def ended(self) -> float:
+        """When its client stopped waiting: a place, or infinity."""
+        return inf if self.answer is None else self.answer.index
 
     def in_flight_at(self, place: int) -> bool:
         """Whether its client was still waiting at this place of the history."""
@@ -72,6 +124,7 @@ class Call:
     dropped: str | None = None
     charge: str | None = None
     released_because: str | None = None
+    mentions: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -89,12 +142,26 @@ class Call:
         return self.received < place and (self.ended is None or place < self.ended)
 
 
+@dataclass(frozen=True, slots=True)
+class Refund:
+    """Money that was given back."""
+
+    index: int
+    amount_minor: int
+    call: str | None = None
+    key: str | None = None
+
+
 @dataclass(slots=True)
 class Charge:
-    """The provider's record of taking money; real once ``captured`` has a place."""
+    """The provider's record of taking money; real once ``captured`` has a place.
+
+    ``began`` is the place of the call that made it, if that was seen.
+    """
 
     id: str
     created: int
+    began: int
     call: str | None
     key: str | None
     account: str | None
@@ -102,12 +169,15 @@ class Charge:
     currency: str
     customer: str | None = None
     reference: str | None = None
+    mentions: tuple[str, ...] = ()
     key_honoured: bool = True
     order: str | None = None
+    tied_by: TieRule | None = None
     captured: int | None = None
     captured_minor: int = 0
     refunded_minor: int = 0
     declined: int | None = None
+    refunds: list[Refund] = field(default_factory=list)
 
     @property
     def kept_minor(self) -> int:
@@ -117,7 +187,11 @@ class Charge:
 
 @dataclass(slots=True)
 class Delivering:
-    """One attempt to tell the service of an event. ``endpoint`` is the address it went to."""
+    """One attempt to tell the service of an event. ``endpoint`` is the address it went to.
+
+    ``forged`` says that the event itself is a stranger's invention, ``faults`` what became of the
+    attempt on its way.
+    """
 
     attempt: str
     endpoint: str
@@ -127,6 +201,12 @@ class Delivering:
     ended: int | None = None
     acknowledged: bool = False
     status: int | None = None
+    faults: tuple[str, ...] = ()
+
+    @property
+    def unverifiable(self) -> bool:
+        """Whether the receiver has no reason to believe it."""
+        return self.forged or not FORGERIES.isdisjoint(self.faults)
 
     def under_way_at(self, place: int) -> bool:
         return self.sent < place and (self.ended is None or place < self.ended)
@@ -140,7 +220,13 @@ class Event:
     type: str
     created: int
     charge: str | None
+    order: str | None = None
     attempts: list[Delivering] = field(default_factory=list)
+
+    @property
+    def forged(self) -> bool:
+        """Whether it never happened at the provider."""
+        return any(attempt.forged for attempt in self.attempts)
 
     @property
     def acknowledged(self) -> bool:
@@ -160,6 +246,17 @@ class Belief:
     effects: int | None = None
     effects_minor: int | None = None
     refunds: int | None = None
+    refunded_minor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The balance that the service keeps for one account, when it was asked for it."""
+
+    index: int
+    account: str
+    currency: str
+    balance_minor: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +273,11 @@ class Firing:
 
 @dataclass(slots=True)
 class OrderStory:
-    """Everything that was seen of one order. Lists are in the order of the history."""
+    """Everything that was seen of one order. Lists are in the order of the history.
+
+    ``attempts`` are the requests to be charged, ``others`` those to refund, capture or read.
+    ``beliefs`` are all that the service said of it, one after the other.
+    """
 
     order: str
     tenant: str | None = None
@@ -184,11 +285,19 @@ class OrderStory:
     currency: str = ""
     customers: set[str] = field(default_factory=set)
     attempts: list[Attempt] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    others: list[Attempt] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     charges: list[Charge] = field(default_factory=list)
+    real_charges: list[Charge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     firings: list[Firing] = field(default_factory=list)
-    belief: Belief | None = None
+    beliefs: list[Belief] = field(default_factory=list)
+
+    @property
+    def belief(self) -> Belief | None:
+        """What the service said of it when it was last asked."""
+        return self.beliefs[-1] if self.beliefs else None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -196,15 +305,14 @@ class OrderStory:
         return tuple(dict.fromkeys(a.key for a in self.attempts if a.key is not None))
 
     @property
-    def answers(self) -> list[Answer]:
-        """What clients were told, in the order in which they heard it."""
-        heard = [attempt.answer for attempt in self.attempts if attempt.answer is not None]
-        return sorted(heard, key=lambda answer: answer.index)
+    def refunds_asked(self) -> list[Attempt]:
+        """The requests of clients to be given their money back."""
+        return [attempt for attempt in self.others if attempt.operation == "refund"]
 
     @property
-    def real_charges(self) -> list[Charge]:
-        """The charges that moved money."""
-        return [charge for charge in self.charges if charge.captured is not None]
+    def kept_minor(self) -> int:
+        """What was taken for it and not given back."""
+        return sum(charge.kept_minor for charge in self.real_charges)
 
     def __repr__(self) -> str:
         return (

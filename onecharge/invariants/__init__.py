@@ -3,8 +3,24 @@
 A file is an invariant. Its name is the public name, its docstring opens with the claim, in one
 sentence; ``NEEDS`` names the capabilities without which there is nothing to judge; ``RANK`` says
 how early it is told of (the smaller the earlier: money before truth before books before
-waiting); ``judge`` takes a case and returns a judgement. A new file is found without any other
-edit.
+waiting); ``ALWAYS`` says that every run puts it to the test, so that a run in which it found
+nothing to judge is *unknown*; ``judge`` takes a case and returns a judgement. A new file is found
+without any other edit.
+
+One mistake often breaks several claims; the first in rank is its headline. Where two are close:
+
+| what was seen                                   | is told by                  |
+|-------------------------------------------------|-----------------------------|
+| a second charge for one order or key            | one_charge_per_key          |
+| *ok* for another body under a known key         | mismatches_move_no_money    |
+| one key, two different names of the one charge  | replays_are_faithful        |
+| a charge begun before *declined* was said       | answers_tell_the_truth      |
+| a charge begun after it                         | no_zombie_charge            |
+| money given back that nobody asked for          | refunds_never_exceed        |
+| the credits of an order, in number and in sum   | one_effect_per_event        |
+| refunds, balances, and the totals of a run      | books_agree                 |
+| an order or an event that never comes to an end | every_order_settles         |
+| a known event that is refused for ever          | duplicates_are_acknowledged |
 """
 
 import importlib
@@ -28,6 +44,7 @@ class Invariant:
     needs: frozenset[str]
     rank: int
     judge: Callable[[Case], Judgement]
+    always: bool = False
 
 
 def invariants() -> tuple[Invariant, ...]:
@@ -44,4 +61,5 @@ def _invariant(module: ModuleType) -> Invariant:
         needs=getattr(module, "NEEDS", frozenset()),
         rank=getattr(module, "RANK", _LAST),
         judge=module.judge,
+        always=getattr(module, "ALWAYS", False),
     )

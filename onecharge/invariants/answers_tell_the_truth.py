@@ -3,9 +3,13 @@
 An *ok* is true if the money of that order and amount had been taken when it was said. A
 *declined* says that nothing was taken for the intent it speaks of. A decline at the provider may
 be followed by a success of another attempt, so it is wrong only if the charge it denies was
-under way before, and the bank did not decline anything while that attempt lasted. At the end the
-service's own belief must equal the provider's truth: never "failed" with money taken, never
-"succeeded" without.
+under way before, and the bank did not decline anything while that attempt lasted. A refund that
+was granted has been made at the end. The service's own belief must then equal the provider's
+truth: never "failed" with money taken, never "succeeded" without, never "refunded" with all kept.
+
+What a request with another body is told under a known key is ``mismatches_move_no_money``'s, what
+a repeated one is told ``replays_are_faithful``'s, a charge begun after a decline
+``no_zombie_charge``'s.
 """
 
 from typing import Final
@@ -23,7 +27,8 @@ from onecharge.history.judgement import (
 )
 from onecharge.history.story import Answer, Attempt, Belief, Charge, OrderStory
 
-RANK: Final = 2
+RANK: Final = 30
+ALWAYS: Final = True
 
 _UNKNOWN_GUARD: Final = (
     "leave an unknown outcome unknown: ask again under the same provider key or look the charge "
@@ -31,6 +36,8 @@ _UNKNOWN_GUARD: Final = (
 )
 _SUCCESS_GUARD: Final = "say succeeded only after the provider has said so, and record both at once"
 _REPLAY_GUARD: Final = "bind the first result to the client's key and replay that one"
+_REFUND_GUARD: Final = "say refunded only after the provider has said so, under a key of its own"
+_BELIEVED: Final = frozenset({"succeeded", "failed", "refunded"})
 _DEFINITE: Final = frozenset({"declined", "invalid", "mismatch", "refused"})
 
 
@@ -51,7 +58,7 @@ def judge(case: Case) -> Judgement:
 
 def _definite_words(story: OrderStory) -> bool:
     """Whether anybody said how this order ended."""
-    believed = story.belief is not None and story.belief.status in {"succeeded", "failed"}
+    believed = story.belief is not None and story.belief.status in _BELIEVED
     return believed or any(answer.terminal for answer in story.answers)
 
 
@@ -60,14 +67,14 @@ def _lie_about(case: Case, story: OrderStory) -> Violation | None:
     for look in _LOOKS:
         if found := look(story):
             return found
-    return _false_belief(story) if case.read_back else None
+    return (_false_refund(story) or _false_belief(story)) if case.read_back else None
 
 
 def _false_success(story: OrderStory) -> Violation | None:
     """Report an ok that had no real charge behind it."""
     for attempt in story.attempts:
         answer = attempt.answer
-        if answer is None or answer.outcome != "ok":
+        if answer is None or answer.outcome != "ok" or attempt.other_body:
             continue
         if trouble := _behind(story, attempt, answer):
             says, boundary, guard = trouble
@@ -106,36 +113,8 @@ def _behind(
     return None
 
 
-def _two_names(story: OrderStory) -> Violation | None:
-    """Report a key whose ok answers name different charges."""
-    first: dict[str | None, Answer] = {}
-    for attempt in sorted(story.attempts, key=_heard):
-        answer = attempt.answer
-        if answer is None or answer.outcome != "ok":
-            continue
-        earlier = first.setdefault(attempt.key, answer)
-        if names := _different_names(earlier, answer):
-            return _lie(
-                story,
-                says=f"{story.order}: one key was answered with {names[0]} and with {names[1]}",
-                answer=answer,
-                boundary=CLIENT_TO_API,
-                guard=_REPLAY_GUARD,
-                cause="a repeated request got a result of its own",
-                at_risk_minor=attempt.amount_minor,
-            )
-    return None
-
-
 def _heard(attempt: Attempt) -> int:
     return attempt.invoked if attempt.answer is None else attempt.answer.index
-
-
-def _different_names(one: Answer, two: Answer) -> tuple[str, str] | None:
-    for a, b in ((one.provider_charge, two.provider_charge), (one.charge, two.charge)):
-        if a is not None and b is not None and a != b:
-            return a, b
-    return None
 
 
 def _false_decline(story: OrderStory) -> Violation | None:
@@ -148,6 +127,8 @@ def _false_decline(story: OrderStory) -> Violation | None:
     if answer is None or answer.outcome != "declined" or _bank_said_no(story, last, answer):
         return None
     for charge in story.real_charges:
+        if charge.began > answer.index:
+            continue
         if charge.created < answer.index or _nobody_else(story, charge, last):
             return _lie(
                 story,
@@ -182,10 +163,12 @@ def _nobody_else(story: OrderStory, charge: Charge, told: Attempt) -> bool:
 
 def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     """Report money taken although every attempt was refused for certain."""
-    real = story.real_charges
-    if not real or any(attempt.outcome not in _DEFINITE for attempt in story.attempts):
+    if any(attempt.outcome not in _DEFINITE for attempt in story.attempts):
         return None
     last = max(story.attempts, key=_heard)
+    real = [charge for charge in story.real_charges if charge.began < _heard(last)]
+    if not real:
+        return None
     return _lie(
         story,
         says=f"{story.order}: every attempt was refused, but {_taken(real[0])}",
@@ -197,19 +180,44 @@ def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     )
 
 
-_LOOKS: Final = (_false_success, _two_names, _false_decline, _charge_from_nowhere)
+_LOOKS: Final = (_false_success, _false_decline, _charge_from_nowhere)
+
+
+def _false_refund(story: OrderStory) -> Violation | None:
+    """Report a refund that was granted and never made, once there was time to make it."""
+    granted = {a.key or a.lane: a for a in story.refunds_asked if a.outcome == "ok"}
+    taken = sum(charge.captured_minor for charge in story.real_charges)
+    given = taken - story.kept_minor
+    promised = sum(attempt.amount_minor or taken for attempt in granted.values())
+    if given >= promised:
+        return None
+    last = max(granted.values(), key=_heard)
+    said, done = money(promised, story.currency), money(given, story.currency)
+    return _lie(
+        story,
+        says=f"{story.order}: told {said} refunded (attempt {last.number}), but {done} was",
+        answer=last.answer,
+        boundary=API_TO_PROVIDER,
+        guard=_REFUND_GUARD,
+        cause="a refund was reported that the provider had not confirmed",
+        at_risk_minor=promised - given,
+    )
 
 
 def _false_belief(story: OrderStory) -> Violation | None:
     """Report a final belief that is not what the provider did."""
     belief = story.belief
-    if belief is None or belief.status not in {"succeeded", "failed"}:
+    if belief is None or belief.status not in _BELIEVED:
         return None
     real = [c for c in story.real_charges if (c.captured or 0) < belief.index]
     if belief.status == "failed":
         kept = [charge for charge in real if charge.kept_minor]
         says = f"the service believes it failed, but {_taken(kept[0])}" if kept else None
         cause, guard = "an unknown outcome was recorded as failed", _UNKNOWN_GUARD
+    elif belief.status == "refunded":
+        given = any(charge.refunded_minor for charge in real)
+        says = None if given else "the service believes it was refunded, but nothing was given back"
+        cause, guard = "a refund was recorded that the provider did not confirm", _REFUND_GUARD
     else:
         says = _without_money(story, belief, real)
         cause, guard = "a success was recorded that the provider did not confirm", _SUCCESS_GUARD
@@ -229,7 +237,8 @@ def _false_belief(story: OrderStory) -> Violation | None:
 def _without_money(story: OrderStory, belief: Belief, real: list[Charge]) -> str | None:
     if not real:
         return "the service believes it succeeded, but no money was taken"
-    if belief.refunds == 0 and not any(charge.kept_minor for charge in real):
+    knows = belief.refunds or belief.refunded_minor or story.refunds_asked
+    if not knows and not any(charge.kept_minor for charge in real):
         return f"the service believes it succeeded, but {real[0].id} was given back"
     amounts = {charge.captured_minor for charge in real}
     if belief.amount_minor is not None and belief.amount_minor not in amounts:

@@ -22,10 +22,8 @@ from onecharge.history.judgement import (
 )
 from onecharge.history.story import Event, OrderStory
 
-RANK: Final = 4
-
-CONFIRMED_AT: Final = 4
-"""A liveness finding counts if it still stands at so many times the bound."""
+RANK: Final = 50
+ALWAYS: Final = True
 
 _STUCK_GUARD = (
     "a lease on every key in flight, and a reconciler that asks the provider about attempts "
@@ -86,7 +84,7 @@ def _unreadable(case: Case) -> Iterator[str]:
 
 def _confirmed(overdue: Convergence | None) -> bool:
     """Whether this was still missing after the time of confirmation."""
-    return overdue is not None and overdue.after_s >= CONFIRMED_AT * overdue.bound_s
+    return overdue is not None and overdue.confirmed
 
 
 def _never_converged(case: Case, found: Sequence[Violation]) -> Iterator[Violation]:

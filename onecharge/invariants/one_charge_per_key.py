@@ -2,6 +2,9 @@
 
 Judged on the provider's ledger alone: a service can charge three times and return the same body
 three times. A key used for a second order is judged where no other key could explain the charges.
+Once its documented retention is over, a key is a new one. An order that was sent under a new key on
+purpose may be charged once for each key that did not fail for certain, unless the service claims
+``one_charge_per_order``.
 """
 
 from collections import defaultdict
@@ -15,9 +18,12 @@ from onecharge.history.evidence import of_charge, three_sides
 from onecharge.history.judgement import CLIENT_TO_API, GUARDS, Judgement, Violation, money
 from onecharge.history.story import Charge, OrderStory
 
-RANK: Final = 1
+RANK: Final = 10
+ALWAYS: Final = True
 
 _SHOWN = 4
+_PER_ORDER: Final = "one_charge_per_order"
+_FAILED: Final = frozenset({"declined", "invalid", "mismatch", "refused"})
 
 
 def judge(case: Case) -> Judgement:
@@ -33,8 +39,7 @@ def judge(case: Case) -> Judgement:
 
 def _orders(case: Case) -> Iterator[Violation]:
     for story in case.orders.values():
-        real = story.real_charges
-        if len(real) > 1:
+        if len(story.real_charges) > 1 and (real := _too_many(case, story)):
             boundary, cause = open_boundary(story, real[0], real[1], case.calls, case.crashes)
             yield Violation(
                 order=story.order,
@@ -48,13 +53,32 @@ def _orders(case: Case) -> Iterator[Violation]:
             )
 
 
+def _too_many(case: Case, story: OrderStory) -> list[Charge]:
+    """Return the charges of the first life of its key in which there were more than allowed."""
+    lives: dict[int, list[Charge]] = {}
+    for charge in story.real_charges:
+        lives.setdefault(case.life_at(charge.created), []).append(charge)
+    for life, real in lives.items():
+        if len(real) > _allowed(case, story, life):
+            return real
+    return []
+
+
+def _allowed(case: Case, story: OrderStory, life: int) -> int:
+    sent = [attempt for attempt in story.attempts if case.life_at(attempt.invoked) == life]
+    if _PER_ORDER in case.run.claims or all(attempt.variant != "new_key" for attempt in sent):
+        return 1
+    return max(1, len({attempt.key for attempt in sent if attempt.outcome not in _FAILED}))
+
+
 def _keys(case: Case) -> Iterator[Violation]:
     """Look at the keys that were used for several orders, each of them for nothing else."""
-    stories: dict[tuple[str | None, str], list[OrderStory]] = defaultdict(list)
+    stories: dict[tuple[str | None, str, int], list[OrderStory]] = defaultdict(list)
     for story in case.sent:
         if len(story.keys) == 1:
-            stories[story.tenant, story.keys[0]].append(story)
-    for (_, key), sharing in stories.items():
+            life = case.life_at(story.attempts[0].invoked)
+            stories[story.tenant, story.keys[0], life].append(story)
+    for (_, key, _), sharing in stories.items():
         real = [charge for story in sharing for charge in story.real_charges[:1]]
         if len(real) > 1:
             yield Violation(

@@ -21,7 +21,8 @@ from onecharge.history.judgement import (
 from onecharge.history.story import Belief, Charge, Delivering, OrderStory
 
 NEEDS: Final = frozenset({"effects", "webhooks"})
-RANK: Final = 3
+RANK: Final = 40
+ALWAYS: Final = True
 
 _DELIVERIES_SHOWN = 3
 
@@ -44,6 +45,8 @@ def judge(case: Case) -> Judgement:
             continue
         if _may_yet_be_booked(case, belief, real):
             reasons.append(f"{story.order}: the run ended before its charge had to be booked")
+        elif case.unattributed and (belief.effects or 0) > len(real):
+            reasons.append(f"{story.order}: {trouble}; but some charges could not be tied")
         else:
             violations.append(_violation(story, belief, real, trouble))
     return Judgement.of(judged=judged, violations=violations, reasons=reasons)

@@ -148,6 +148,8 @@ class Terminal:
         )
 
     def _reasons(self, run: RunVerdict) -> None:
+        for reason in run.reasons:
+            self._print(("unknown ", "yellow"), (reason, ""))
         reasons = [
             (scenario, reason)
             for scenario in run.scenarios
@@ -188,7 +190,8 @@ def _standard_output() -> Console:
 def _in_words(run: RunVerdict) -> str:
     match run.verdict:
         case "violated":
-            orders = {(s.name, v.order) for s in run.scenarios for v in s.violations}
+            places = {(s.name, v.order) for s in run.scenarios for v in s.violations}
+            orders = {place for place in places if place[1] is not None} or places
             risk = " and ".join(money(amount, currency) for currency, amount in run.at_risk.items())
             return f"{risk or 'no money'} at risk in {len(orders)} order(s)"
         case "holds" | "not_applicable":
@@ -198,6 +201,8 @@ def _in_words(run: RunVerdict) -> str:
                 return f"{run.interrupted} after {len(run.scenarios)} scenario(s)"
             if all(scenario.lacking for scenario in run.scenarios):
                 return "no scenario applies to this service"
+            if run.reasons:
+                return run.reasons[0]
             unsure = sum(scenario.verdict == "unknown" for scenario in run.scenarios)
             return f"{unsure} of {len(run.scenarios)} scenarios could not be judged"
 

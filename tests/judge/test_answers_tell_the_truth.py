@@ -98,37 +98,6 @@ def test_a_missing_charge_may_be_one_that_could_not_be_tied(tale: "Tale") -> Non
     assert judgement.reasons[0].endswith("some charges could not be tied to an order")
 
 
-def test_two_answers_to_one_key_that_name_two_charges_are_a_lie(tale: "Tale") -> None:
-    tale.pays("ord-1", "up-1")
-    tale.pays("ord-1", "up-2")
-
-    [violation] = judge(tale.case()).violations
-
-    assert violation.says == "ord-1: one key was answered with ch_1 and with ch_2"
-
-
-def test_the_services_own_ids_count_where_the_providers_are_not_told(tale: "Tale") -> None:
-    one, two = tale.asks("ord-1"), tale.asks("ord-1")
-    tale.captures(tale.calls("ord-1", "up-1"))
-    tale.told(one, charge="s-1")
-    tale.told(two, charge="s-2")
-
-    [violation] = judge(tale.case()).violations
-
-    assert violation.says == "ord-1: one key was answered with s-1 and with s-2"
-
-
-def test_a_replay_and_another_key_may_have_names_of_their_own(tale: "Tale") -> None:
-    one, two, other = tale.asks("ord-1"), tale.asks("ord-1"), tale.asks("ord-1", key="key-2")
-    tale.asks("ord-1")
-    tale.captures(tale.calls("ord-1", "up-1"))
-    tale.told(one, charge="s-1")
-    tale.told(two, charge="s-1")
-    tale.told(other, charge="s-2")
-
-    assert judge(tale.case()).verdict == "holds"
-
-
 def test_declined_after_a_lost_reply_is_a_lie(tale: "Tale") -> None:
     asked = tale.asks("ord-1")
     call = tale.calls("ord-1", "up-1")

@@ -32,9 +32,9 @@ def test_an_amount_that_only_one_order_had_ties() -> None:
 
 
 def test_a_clue_that_fits_two_orders_ties_nothing() -> None:
-    alike = Planted("ord-3", ONE.customers, ONE.amounts, opened_at=12, closed_at=18)
+    beside = Planted("ord-3", ONE.customers, TWO.amounts, opened_at=12, closed_at=18)
 
-    assert tied(charge(customer="cus-1", amount_minor=500), ONE, alike) is None
+    assert tied(charge(customer="cus-1", amount_minor=9), ONE, beside) is None
 
 
 def test_two_equal_clues_of_one_order_are_one_clue() -> None:

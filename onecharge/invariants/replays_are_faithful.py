@@ -1,0 +1,136 @@
+"""A request that comes again is told what its first definite answer was.
+
+Compared by the charge that is named and by the class of the outcome, and beyond that only by the
+fields that the service file calls stable. A duplicate may be told to wait; a decline may be
+followed by a success, since providers differ on whether a decline is kept; after its documented
+retention a key is a new one. What may not be: another name for the same purchase, a success that
+is denied later, and an honest repetition refused as if it had said something else.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from onecharge.history.case import Case
+from onecharge.history.evidence import three_sides
+from onecharge.history.judgement import CLIENT_TO_API, Judgement, Violation
+from onecharge.history.story import Answer, Attempt, OrderStory
+
+RANK: Final = 31
+
+_BIND_GUARD: Final = "bind the first result to the client's key and replay that one"
+_PRINT_GUARD: Final = (
+    "make the fingerprint of what the request means, not of its headers or its white space, and "
+    "keep it as long as the key"
+)
+_ACCEPTED: Final = frozenset({"ok", "pending", "declined", "in_flight", "unknown"})
+_DENIALS: Final = frozenset({"declined", "invalid", "mismatch"})
+
+
+def judge(case: Case) -> Judgement:
+    """Compare the answers to every key, within each of its lives."""
+    judged = 0
+    violations: list[Violation] = []
+    for story in case.sent:
+        if len(story.attempts) < 2:
+            continue
+        for attempts in _by_key(case, story):
+            answered = sorted((a for a in attempts if a.answer is not None), key=_heard)
+            judged += _repeated(answered)
+            if found := next(_unfaithful(story, answered), None):
+                violations.append(found)
+    return Judgement.of(judged=judged, violations=violations)
+
+
+def _by_key(case: Case, story: OrderStory) -> list[list[Attempt]]:
+    lives: dict[tuple[str | None, str | None, int], list[Attempt]] = {}
+    for attempt in story.attempts:
+        life = (attempt.tenant, attempt.key, case.life_at(attempt.invoked))
+        lives.setdefault(life, []).append(attempt)
+    return list(lives.values())
+
+
+def _repeated(answered: Sequence[Attempt]) -> int:
+    """Count the honest answers that there is an earlier one to compare with."""
+    definite = [a for a in answered if a.outcome in {"ok", "declined"} and not a.other_body]
+    if not definite:
+        return 0
+    first = definite[0]
+    return sum(a.invoked > first.ended for a in answered if not a.other_body) + len(definite) - 1
+
+
+def _unfaithful(story: OrderStory, answered: Sequence[Attempt]) -> Iterator[Violation]:
+    honest = [attempt for attempt in answered if not attempt.other_body]
+    successes = [attempt for attempt in honest if attempt.outcome == "ok"]
+    for attempt in successes[1:]:
+        yield from _another_result(story, successes[0], attempt)
+    for attempt in honest:
+        first = next(iter(successes), None)
+        if first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:
+            yield _denied(story, first, attempt)
+        elif attempt.outcome == "mismatch" and _was_the_same(answered, attempt):
+            yield _refused(story, attempt)
+
+
+def _another_result(story: OrderStory, one: Attempt, two: Attempt) -> Iterator[Violation]:
+    assert one.answer is not None
+    assert two.answer is not None
+    if names := _different_names(one.answer, two.answer):
+        real = {charge.id for charge in story.real_charges}
+        if not real.issuperset(names):  # two real charges are one_charge_per_key's to tell
+            says = f"one key was answered with {names[0]} and with {names[1]}"
+            yield _violation(story, two, says, "a repeated request got a result of its own")
+    elif field := _unstable(one.answer, two.answer):
+        was, now = (one.answer.stable or {})[field], (two.answer.stable or {})[field]
+        says = f"one key was answered with {field} {was!r} and with {now!r}"
+        yield _violation(story, two, says, "the answer is made anew instead of being replayed")
+
+
+def _different_names(one: Answer, two: Answer) -> tuple[str, str] | None:
+    for a, b in ((one.provider_charge, two.provider_charge), (one.charge, two.charge)):
+        if a is not None and b is not None and a != b:
+            return a, b
+    return None
+
+
+def _unstable(one: Answer, two: Answer) -> str | None:
+    was, now = one.stable or {}, two.stable or {}
+    return next((f for f, value in was.items() if f in now and now[f] != value), None)
+
+
+def _was_the_same(answered: Sequence[Attempt], attempt: Attempt) -> bool:
+    """Whether the key had been accepted with this body, and with no other, by then."""
+    if any(other.other_body and other.invoked < attempt.ended for other in answered):
+        return False
+    return any(other.invoked < attempt.invoked and other.outcome in _ACCEPTED for other in answered)
+
+
+def _denied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:
+    told = attempt.outcome.replace("_", " ")
+    says = f"told ok (attempt {first.number}), and {told} when it came again"
+    return _violation(story, attempt, says, "the first result was not replayed")
+
+
+def _refused(story: OrderStory, attempt: Attempt) -> Violation:
+    how = {"header_jitter": " with other headers", "json_jitter": " written differently"}
+    says = f"the same request{how.get(attempt.variant, '')} was refused as another one"
+    cause = "the stored fingerprint was lost, or covers what means nothing"
+    return _violation(story, attempt, says, cause, guard=_PRINT_GUARD)
+
+
+def _violation(
+    story: OrderStory, attempt: Attempt, says: str, cause: str, guard: str = _BIND_GUARD
+) -> Violation:
+    return Violation(
+        order=story.order,
+        says=f"{story.order}: {says}",
+        evidence=three_sides(story, answer=attempt.answer),
+        boundary=CLIENT_TO_API,
+        guard=guard,
+        cause=cause,
+        at_risk_minor=attempt.amount_minor,
+        currency=story.currency,
+    )
+
+
+def _heard(attempt: Attempt) -> float:
+    return attempt.ended
