@@ -65,9 +65,11 @@ class App:
 
     def watching(self, sink: Sink) -> Sink:
         """Return a sink for the machine through which we see it move."""
+        gates = self.gates
 
         def watch(entry: Entry) -> int:
-            self.gates.moved()
+            if gates.parked:
+                gates.moved()
             if entry.kind == "receive":
                 self._latest = entry
             return sink(entry)

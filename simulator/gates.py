@@ -73,20 +73,20 @@ class Gates:
     def __init__(self, resume: Callable[[HeldCall, Reason], None]) -> None:
         self.on_park: list[Callable[[HeldCall], None]] = []
         self._resume = resume
-        self._held: dict[str, HeldCall] = {}
+        self.parked: dict[str, HeldCall] = {}  # by call, longest first; written here only
         self._moved_at_s = 0.0
 
     def held(self) -> list[HeldCall]:
         """Return what is parked, longest first."""
-        return list(self._held.values())
+        return list(self.parked.values())
 
     def park(self, held: HeldCall) -> None:
         """Hold a call until its condition comes true, which may be at once."""
-        assert held.call not in self._held
+        assert held.call not in self.parked
         loop = asyncio.get_running_loop()
         held.parked_at_s = loop.time()
         held.arrivals.add(held.call)
-        self._held[held.call] = held
+        self.parked[held.call] = held
         held.timers.append(
             loop.call_later(held.until.at_most_ms / 1000, self._release, held, "cap")
         )
@@ -100,24 +100,24 @@ class Gates:
 
     def release(self, call: str, reason: Reason = "released") -> bool:
         """Let one call go on; False when it is not held (any more)."""
-        held = self._held.get(call)
+        held = self.parked.get(call)
         return held is not None and self._release(held, reason)
 
     def release_all(self, reason: Reason = "released") -> int:
         """Let everything go on, longest held first, also what is held again on the way."""
         count = 0
-        while self._held:
-            count += self._release(next(iter(self._held.values())), reason)
+        while self.parked:
+            count += self._release(next(iter(self.parked.values())), reason)
         return count
 
     def moved(self) -> None:
         """Note that something happened, so that it is not quiet to who is held."""
-        if self._held:
+        if self.parked:
             self._moved_at_s = asyncio.get_running_loop().time()
 
     def passed(self, call: str, operation: str, order: str | None) -> None:
         """Note a call which is past every seam."""
-        if not self._held:
+        if not self.parked:
             return
         for held in self.held():
             if held.wants_the_same_as(operation, order):
@@ -126,7 +126,7 @@ class Gates:
 
     def caller_left(self, call: str) -> None:
         """Note that nobody waits for the answer to ``call`` any more."""
-        held = self._held.get(call)
+        held = self.parked.get(call)
         if held is None:
             return
         held.caller_gone = True
@@ -191,7 +191,7 @@ class Gates:
     def _release(self, held: HeldCall, reason: Reason) -> bool:
         if not self._is_held(held):
             return False
-        del self._held[held.call]
+        del self.parked[held.call]
         for timer in held.timers:
             timer.cancel()
         held.timers.clear()
@@ -201,4 +201,4 @@ class Gates:
 
     def _is_held(self, held: HeldCall) -> bool:
         """Tell whether this very hold still stands: a call can be held again at a later seam."""
-        return self._held.get(held.call) is held
+        return self.parked.get(held.call) is held

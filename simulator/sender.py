@@ -18,6 +18,7 @@ from yarl import URL
 
 from simulator.clock import VirtualClock
 from simulator.core.deliveries import Answered, Attempt, AttemptOutcome, NoAnswer
+from simulator.core.journal import Together
 from simulator.core.provider import Provider
 
 ANSWER_LIMIT_BYTES: Final = 64 * 1024
@@ -35,12 +36,14 @@ class Sender:
         timeout_s: float,
         on_answer: Callable[[Attempt], None],
         route: Callable[[str], str],
+        together: Together,
     ) -> None:
         self._provider = provider
         self._clock = clock
         self._timeout = ClientTimeout(total=timeout_s)
         self._on_answer = on_answer
         self._route = route
+        self._together = together
         self._news = asyncio.Event()
         self._begun: list[Attempt] = []
         self._under_way: set[asyncio.Task[None]] = set()
@@ -78,7 +81,9 @@ class Sender:
             while True:
                 self._news.clear()
                 begun, self._begun = self._begun, []
-                for attempt in (*begun, *self._provider.attempts_due(self._clock.now())):
+                with self._together():  # nothing is sent before it is written down
+                    due = self._provider.attempts_due(self._clock.now())
+                for attempt in (*begun, *due):
                     task = asyncio.create_task(self._send(session, attempt))
                     self._under_way.add(task)
                     task.add_done_callback(self._under_way.discard)

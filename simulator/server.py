@@ -12,7 +12,6 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -29,7 +28,7 @@ from simulator.control.rights import is_loopback
 from simulator.core.deliveries import Attempt
 from simulator.core.events import Event
 from simulator.core.faults import Tamper
-from simulator.core.journal import Sink, Tally, Together
+from simulator.core.journal import Sink, Tally, Together, one_by_one
 from simulator.core.ledger import Posting
 from simulator.core.provider import Keys, Provider
 from simulator.core.rules import Rule
@@ -63,7 +62,7 @@ class Simulator:
         dialect: str = "generic",
         seed: int = 0,
         sink: Sink | None = None,
-        together: Together = nullcontext,
+        together: Together = one_by_one,
         time_scale: float = 1.0,
         delivery_timeout_s: float = 10.0,
         token: str | None = None,
@@ -81,6 +80,7 @@ class Simulator:
         self._keys: Keys = keys
         self._foreign_sink = sink
         self.journal = self._new_journal()
+        self._together = together
         self._delivery_timeout_s = delivery_timeout_s
         self._route = route
         self._chains = chains
@@ -301,6 +301,7 @@ class Simulator:
             timeout_s=self._delivery_timeout_s,
             on_answer=self._told,
             route=self._route,
+            together=self._together,
         )
         self._sender.start()
 

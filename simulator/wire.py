@@ -55,14 +55,9 @@ async def read(request: web.BaseRequest, source: str) -> HttpRequest | Unread:
         if len(body) > BODY_LIMIT_BYTES:
             return Unread.TOO_LARGE
     url = request.rel_url
-    return HttpRequest(
-        method=request.method,
-        path=url.path_safe,
-        query=tuple(url.query.items()) if url.raw_query_string else (),
-        headers=_plain_headers(request),
-        body=body,
-        source=source,
-    )
+    query = tuple(url.query.items()) if url.raw_query_string else ()
+    headers = _plain_headers(request)
+    return HttpRequest(request.method, url.path_safe, query, headers, body, source)
 
 
 def response(reply: HttpReply) -> web.Response:
@@ -123,8 +118,9 @@ async def cut(request: web.BaseRequest, reply: HttpReply) -> web.StreamResponse:
 
 def _plain_headers(request: web.BaseRequest) -> dict[str, str]:
     """Return lower-case names; a repeated header is one list, as RFC 9110 has it."""
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    if len(headers) == len(request.headers) and "".join(headers.values()).isascii():
+    sent = request.headers
+    headers = {name.lower(): value for name, value in sent.items()}
+    if len(headers) == len(sent) and "".join(headers.values()).isascii():
         return headers  # as nearly always
     headers = {}
     for name, value in request.headers.items():

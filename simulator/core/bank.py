@@ -7,7 +7,7 @@ Rule 3: a foreign charge is an absent charge: accounts never see each other's.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import assert_never
+from typing import Final, assert_never
 
 from simulator.core.calls import (
     APPROVED,
@@ -20,7 +20,15 @@ from simulator.core.calls import (
     ReadCharge,
     RefundCharge,
 )
-from simulator.core.charges import Charge, IllegalTransition, Impossible, Refund, Status
+from simulator.core.charges import (
+    TRANSITIONS,
+    Action,
+    Charge,
+    IllegalTransition,
+    Impossible,
+    Refund,
+    Status,
+)
 from simulator.core.ledger import Ledger
 from simulator.core.results import (
     ChargeDeclined,
@@ -44,12 +52,15 @@ class Change:
     refund: Refund | None = None
 
 
-@value(frozen=True, slots=True)
-class Outcome:
-    """What an execution came to. No change means that no money moved and nothing else did."""
+Outcome = tuple[Result, Change | None]
+"""What an execution came to. No change means that no money moved and nothing else did."""
 
-    result: Result
-    change: Change | None = None
+_DECIDED: Final = {
+    "charge.declined": TRANSITIONS[Status.PENDING, Action.DECLINE],
+    "charge.captured": TRANSITIONS[Status.PENDING, Action.CAPTURE],
+    "charge.authorised": TRANSITIONS[Status.PENDING, Action.AUTHORISE],
+}
+"""What becomes of a charge that was pending, by the fact that the bank's decision is."""
 
 
 class Bank:
@@ -85,20 +96,24 @@ class Bank:
                     charge = self._find(charge_id, account)
                     return self._refund(charge, amount_minor, decision.decline)
                 case ReadCharge(charge_id):
-                    return Outcome(ChargeShown(self._find(charge_id, account)))
+                    return ChargeShown(self._find(charge_id, account)), None
                 case ListCharges(reference):
-                    return Outcome(ChargesListed(self._listed(account, reference)))
+                    return ChargesListed(self._listed(account, reference)), None
                 case _:
                     assert_never(params)
         except Impossible as reason:
-            return Outcome(Problem(reason.code, str(reason)))
+            return Problem(reason.code, str(reason)), None
 
     def settle(self, charge_id: str, *, capture: bool, decline: str | None) -> Change | None:
         """Decide on a pending charge; nothing changes if it was cancelled in the meantime."""
         charge = self._charges[charge_id]
         if charge.status is not Status.PENDING:
             return None
-        change = self._decided(charge, capture=capture, decline=decline)
+        if decline is not None:
+            decided = charge.decline(decline)
+        else:
+            decided = charge.capture() if capture else charge.authorise()
+        change = Change(_decided(capture=capture, decline=decline), decided, charge.amount_minor)
         self._record(change)
         return change
 
@@ -145,35 +160,34 @@ class Bank:
         return charge.reference if charge and charge.account == account else None
 
     def _create(self, wish: CreateCharge, account: str, now: float, decision: Decision) -> Outcome:
-        pending = Charge(
+        """Make a charge in the state in which the bank's decision leaves it: one, not two."""
+        amount_minor, reference = wish.amount_minor, wish.reference
+        if decision.after_s is not None:
+            fact, status, decline = "charge.pending", Status.PENDING, None
+        else:
+            decline = decision.decline
+            fact = _decided(capture=wish.capture, decline=decline)
+            status = _DECIDED[fact]
+        charge = Charge(
             f"ch_{self._namespace}{len(self._charges) + 1}",
             account,
-            wish.amount_minor,
+            amount_minor,
             wish.currency,
-            wish.reference,
+            reference,
             wish.customer,
             wish.metadata,
             now,
+            status,
+            amount_minor if fact == "charge.captured" else 0,
+            0,
+            decline,
         )
-        if decision.after_s is None:
-            change = self._decided(pending, capture=wish.capture, decline=decision.decline)
-        else:
-            change = Change("charge.pending", pending, wish.amount_minor)
-        self._by_account.setdefault(account, []).append(pending.id)
-        if wish.reference is not None:
-            self._by_reference.setdefault((account, wish.reference), []).append(pending.id)
+        self._by_account.setdefault(account, []).append(charge.id)
+        if reference is not None:
+            self._by_reference.setdefault((account, reference), []).append(charge.id)
+        change = Change(fact, charge, amount_minor)
         self._record(change)
-        made = ChargeDeclined if change.fact == "charge.declined" else ChargeMade
-        return Outcome(made(change.charge), change)
-
-    def _decided(self, pending: Charge, *, capture: bool, decline: str | None) -> Change:
-        """Return the step that a pending charge takes when the bank has decided."""
-        amount_minor = pending.amount_minor
-        if decline is not None:
-            return Change("charge.declined", pending.decline(decline), amount_minor)
-        if capture:
-            return Change("charge.captured", pending.capture(), amount_minor)
-        return Change("charge.authorised", pending.authorise(), amount_minor)
+        return ChargeMade(charge) if decline is None else ChargeDeclined(charge), change
 
     def _capture(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
         if charge.status is Status.PENDING:  # the bank's to capture, not yet the merchant's
@@ -186,27 +200,27 @@ class Bank:
             change = Change("charge.captured", captured, captured.captured_minor)
         self._record(change)
         shown = ChargeShown if decline is None else ChargeDeclined
-        return Outcome(shown(change.charge), change)
+        return shown(change.charge), change
 
     def _cancel(self, charge: Charge, decline: str | None) -> Outcome:
         cancelled = charge.cancel()
         if decline is not None:
-            return Outcome(Problem("cancel_declined", decline))
+            return Problem("cancel_declined", decline), None
         change = Change("charge.cancelled", cancelled, charge.amount_minor)
         self._record(change)
-        return Outcome(ChargeShown(cancelled), change)
+        return ChargeShown(cancelled), change
 
     def _refund(self, charge: Charge, amount_minor: int | None, decline: str | None) -> Outcome:
         left_minor = charge.captured_minor - charge.refunded_minor
         back_minor = left_minor if amount_minor is None else amount_minor
         refunded = charge.refund(back_minor)
         if decline is not None:
-            return Outcome(Problem("refund_declined", decline))
+            return Problem("refund_declined", decline), None
         self._refunds += 1
         refund = Refund(f"re_{self._namespace}{self._refunds}", charge.id, back_minor)
         change = Change("charge.refunded", refunded, back_minor, refund)
         self._record(change)
-        return Outcome(RefundMade(refund, refunded), change)
+        return RefundMade(refund, refunded), change
 
     def _record(self, change: Change) -> None:
         """Put the charge in its new state and, where money moved, post it."""
@@ -235,6 +249,13 @@ class Bank:
         else:
             ids = self._by_reference.get((account, reference), [])
         return tuple(self._charges[id_] for id_ in ids)
+
+
+def _decided(*, capture: bool, decline: str | None) -> str:
+    """Name the fact that a decision of the bank is."""
+    if decline is not None:
+        return "charge.declined"
+    return "charge.captured" if capture else "charge.authorised"
 
 
 class _NoSuchCharge(Impossible):

@@ -302,11 +302,11 @@ class Cashier:
 
     def _at_bank(self, params: ChargeParams, visit: Visit) -> Change:
         """Let the bank do it; what it refuses is unacceptable."""
-        outcome = self._bank.execute(params, visit.account, visit.now, visit.decision)
-        if isinstance(outcome.result, Problem):
-            raise Unacceptable(outcome.result.code, outcome.result.detail)
-        assert outcome.change is not None
-        return outcome.change
+        result, change = self._bank.execute(params, visit.account, visit.now, visit.decision)
+        if isinstance(result, Problem):
+            raise Unacceptable(result.code, result.detail)
+        assert change is not None
+        return change
 
     def _intent_of(self, wish: OfIntent, visit: Visit) -> Intent:
         """Return the intent that a call is about, if its caller may speak of it."""

@@ -8,7 +8,7 @@ Rule 3: ``value`` holds JSON data only, and always a ``what`` that names the fac
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from typing import Any, Final, Literal
 
@@ -62,6 +62,13 @@ Together = Callable[[], AbstractContextManager[object]]
 Nothing may leave this process inside it: no answer, no webhook. It never waits.
 """
 
+_ONE_BY_ONE: Final = nullcontext()
+
+
+def one_by_one() -> AbstractContextManager[object]:
+    """Open a block whose entries are written as they come: the same block for everybody."""
+    return _ONE_BY_ONE
+
 
 class Journal:
     """The plainest sink: a list in memory, for tests and for the provider on its own."""
@@ -70,8 +77,9 @@ class Journal:
         self.entries: list[Entry] = []
 
     def __call__(self, entry: Entry) -> int:
-        self.entries.append(entry)
-        return len(self.entries) - 1
+        entries = self.entries
+        entries.append(entry)
+        return len(entries) - 1
 
 
 class Tally:

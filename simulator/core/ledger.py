@@ -54,7 +54,6 @@ class Ledger:
 
     def __init__(self) -> None:
         self._postings: list[Posting] = []
-        self._captures: list[Posting] = []
         self._captures_by_reference: dict[str, list[Posting]] = {}
 
     def __iter__(self) -> Iterator[Posting]:
@@ -66,7 +65,7 @@ class Ledger:
     def real_charges(self, reference: str | None = None) -> list[Posting]:
         """Return every capture, or those of one order, oldest first."""
         if reference is None:
-            return list(self._captures)
+            return [posting for posting in self._postings if posting.kind == "capture"]
         return list(self._captures_by_reference.get(reference, ()))
 
     def balance_minor(self, book_account: str, currency: str) -> int:
@@ -103,10 +102,8 @@ class Ledger:
             currency,
         )
         self._postings.append(posting)
-        if kind == "capture":
-            self._captures.append(posting)
-            if reference is not None:
-                self._captures_by_reference.setdefault(reference, []).append(posting)
+        if kind == "capture" and reference is not None:
+            self._captures_by_reference.setdefault(reference, []).append(posting)
         return posting
 
     def discrepancies(self) -> list[str]:

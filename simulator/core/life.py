@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from simulator.core.calls import (
     APPROVED,
+    ChargeParams,
     CreateCharge,
     Decision,
     ListEvents,
@@ -278,30 +279,37 @@ class Life:
 
     def _execute(self, decision: Decision) -> Result:
         """Let money, journal and event take one step together, or none."""
-        call, works = self.call, self._works
-        match call.params:
+        match self.call.params:
+            case CreateCharge() as params:  # first, as it is in nearly every call
+                return self._ask_bank(params, decision)
             case ReadEvent() | ListEvents() | ResendEvent() as params:
-                return works.news.answer(params, call.account, self._now)
+                return self._works.news.answer(params, self.call.account, self._now)
             case DeskCall() as params:
                 return self._ask_desk(params, decision)
             case params:
-                if works.keys.policy.business is not None and isinstance(params, CreateCharge):
-                    repeated = self._repeated(params, works.keys.policy.business)
-                    if repeated is not None:
-                        return repeated
-                outcome = works.bank.execute(params, call.account, self._now, decision)
-        if isinstance(outcome.result, ChargeShown):
-            self._charge = outcome.result.charge.id
-        if outcome.change is not None:
-            self._charge = outcome.change.charge.id
+                return self._ask_bank(params, decision)
+
+    def _ask_bank(self, params: ChargeParams, decision: Decision) -> Result:
+        """Let it happen at the bank."""
+        call, works, now = self.call, self._works, self._now
+        guard = works.keys.policy.business
+        if guard is not None and isinstance(params, CreateCharge):
+            repeated = self._repeated(params, guard)
+            if repeated is not None:
+                return repeated
+        result, change = works.bank.execute(params, call.account, now, decision)
+        if change is not None:
+            self._charge = change.charge.id
             honoured = self._claim is not None
-            works.write_down(outcome.change, call, self._now, key_honoured=honoured)
-            if isinstance(params, CreateCharge) and decision.after_s is not None:
+            works.write_down(change, call, now, key_honoured=honoured)
+            if decision.after_s is not None and isinstance(params, CreateCharge):
                 undecided = Undecided(
                     self._charge, call, params.capture, decision.decline, honoured
                 )
-                works.pending.add(self._now + decision.after_s, undecided)
-        return outcome.result
+                works.pending.add(now + decision.after_s, undecided)
+        elif isinstance(result, ChargeShown):
+            self._charge = result.charge.id
+        return result
 
     def _repeated(self, wish: CreateCharge, guard: BusinessKey) -> Result | None:
         """Return what is said of a charge whose order has one already, if it has."""
@@ -409,7 +417,6 @@ class Life:
 
     def _answer(self, reply: HttpReply) -> Reply:
         call, works = self.call, self._works
-        echo = works.keys.policy.echo
         value = {
             "what": "reply",
             "call": call.id,
@@ -418,6 +425,7 @@ class Life:
             "replayed": self._replayed,
         }
         self._write("send", value)
+        echo = works.keys.policy.echo
         if echo is not None and call.key is not None:
             reply = HttpReply(reply.status, (*reply.headers, (echo, call.key)), reply.body)
         return Reply(call.id, works.dialect.addressed(reply, call.id))

@@ -102,11 +102,10 @@ class News:
 
     def born(self, change: "Change", call: "Call", now: float) -> Event:
         """Write down that something became true, and owe the news of it to the endpoints."""
-        charge, event_id = change.charge, self._next_id()
-        cause = self._birth(
-            event_id, change.fact, charge, charge.id, key=call.key, cause=call.cause
-        )
-        event = Event(event_id, change.fact, charge, change.refund, now, cause, faults=call.faults)
+        charge, fact = change.charge, change.fact
+        event_id = self._next_id()
+        cause = self._birth(event_id, fact, charge, charge.id, key=call.key, cause=call.cause)
+        event = Event(event_id, fact, charge, change.refund, now, cause, faults=call.faults)
         self._keep(event)
         if self.deliveries.endpoints:
             self.owe(event, now)

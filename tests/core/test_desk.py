@@ -27,7 +27,7 @@ def desk(bank: Bank) -> Desk:
 
 
 def test_a_charge_without_an_intent_is_none_of_the_desks_business(bank: Bank, desk: Desk) -> None:
-    change = bank.execute(CreateCharge(500, "EUR"), "shop", 0.0).change
+    _, change = bank.execute(CreateCharge(500, "EUR"), "shop", 0.0)
 
     assert change is not None
     assert desk.follow(change, 0.0) == ()

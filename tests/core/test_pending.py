@@ -178,7 +178,7 @@ def test_a_replay_repeats_that_it_was_pending(provider: "Build") -> None:
 def test_a_test_token_decides_without_a_fault() -> None:
     declined = CreateCharge(500, "EUR", decision=Decision("expired_card"))
 
-    change = Bank().execute(declined, "shop", 0, declined.decision).change
+    _, change = Bank().execute(declined, "shop", 0, declined.decision)
 
     assert change is not None
     assert (change.fact, change.charge.decline_code) == ("charge.declined", "expired_card")
