@@ -114,7 +114,8 @@ def table_from(rule: Rule) -> dict[str, object]:
     return table
 
 
-def rule_schema(fault: str) -> dict[str, Any]:
+@cache
+def rule_schema(fault: str) -> Mapping[str, Any]:
     """Return the JSON Schema of the table that places this fault."""
     return _table_of(fault).model_json_schema()
 

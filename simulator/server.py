@@ -88,6 +88,7 @@ class Simulator:
         self._app.provider = self._new_provider()
         self._control = Control(self, token=token)
         self._sender: Sender | None = None
+        self._beginning = asyncio.Lock()
         self._runners: list[web.ServerRunner] = []
         self._urls: dict[str, str] = {}
 
@@ -111,10 +112,11 @@ class Simulator:
 
     async def stop(self) -> None:
         """End all faults and all calls, then close every connection."""
-        self._finish_everything("shutdown")
-        if self._sender is not None:
-            await self._sender.stop()
-            self._sender = None
+        async with self._beginning:
+            self._finish_everything("shutdown")
+            if self._sender is not None:
+                await self._sender.stop()
+                self._sender = None
         for runner in self._runners:
             await runner.cleanup()
         self._runners.clear()
@@ -122,16 +124,17 @@ class Simulator:
 
     async def reset(self, seed: int | None = None) -> None:
         """Begin again: a new provider, time 0, no plan, no endpoints; same addresses."""
-        self._finish_everything("reset")
-        if self._sender is not None:
-            await self._sender.stop()
-        if seed is not None:
-            self.seed = seed
-        self.journal = self._new_journal()
-        self._app.provider = self._new_provider()
-        self.clock.restart()
-        if self._sender is not None:
-            self._start_sender()
+        async with self._beginning:  # two at once would start two senders and know but one
+            self._finish_everything("reset")
+            if self._sender is not None:
+                await self._sender.stop()
+            if seed is not None:
+                self.seed = seed
+            self.journal = self._new_journal()
+            self._app.provider = self._new_provider()
+            self.clock.restart()
+            if self._sender is not None:
+                self._start_sender()
 
     @property
     def provider(self) -> Provider:

@@ -192,6 +192,17 @@ async def test_reset_begins_again(start: "Start") -> None:
     assert (await world.call("GET", "/_sim/journal")).data == {"entries": [], "next": 0}
 
 
+async def test_resets_at_the_same_time_leave_one_sender_of_webhooks(world: "World") -> None:
+    await asyncio.gather(*(world.call("POST", "/_sim/reset") for _ in range(5)))
+
+    senders = [task for task in asyncio.all_tasks() if task.get_name() == "webhook sender"]
+    assert [task.done() for task in senders] == [False]
+    world.listen()
+    await world.charge()
+    await world.journal.seen("ok", what="attempt")
+    assert world.shop.events == ["evt_1"]
+
+
 @pytest.mark.parametrize(
     "path, body, status, field",
     [
