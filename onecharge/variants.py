@@ -16,6 +16,7 @@ from onecharge.history.judgement import decimal
 from onecharge.press import Order, Prepared, Press, Variant
 from onecharge.service_file import ServiceFile
 from onecharge.service_file.requests import FORM_TYPE, JSON_TYPE
+from onecharge.templates import placeholders
 
 _ABOVE_ALL_MINOR: Final = 500_000
 """What is added for another amount: more than any order's own, so that no two are taken for one."""
@@ -26,15 +27,29 @@ MISMATCHING: Final[frozenset[Variant]] = frozenset(
 """The presses that a service must not take for the first one of their key."""
 
 
+_CARRIED_BY: Final[dict[Variant, frozenset[str]]] = {
+    "other_amount": frozenset({"amount_minor", "amount_decimal"}),
+    "other_currency": frozenset({"currency"}),
+    "other_customer": frozenset({"customer"}),
+    "other_tenant": frozenset({"tenant", "token"}),
+}
+"""What a request must name for a variant to be seen in it: else it would be the same request."""
+
+
 def why_not(variant: Variant, file: ServiceFile) -> str | None:
     """Say why a service cannot be pressed so, or None if it can."""
+    carried_by = _CARRIED_BY.get(variant)
+    if carried_by is not None and carried_by.isdisjoint(_named(file)):
+        return f"[charge] names no {' or '.join(sorted(carried_by))}"
     match variant:
-        case "other_amount" if len(file.orders.amounts) == 1:
+        case "other_amount" if len(set(file.orders.amounts)) == 1:
             return "[orders] amounts has one price only"
         case "other_tenant" if len(file.tenants) < 2:
             return "[tenants] names one tenant only"
         case "other_operation" if file.refund is None and file.capture is None:
             return "there is neither a table [refund] nor [capture]"
+        case "json_jitter" if file.charge.json_body is None and file.charge.form is None:
+            return "[charge] has no body"
         case _:
             return None
 
@@ -108,6 +123,13 @@ def _reversed(value: Any) -> Any:
             return [_reversed(each) for each in value]
         case _:
             return value
+
+
+def _named(file: ServiceFile) -> set[str]:
+    """Return the placeholders of the charge request."""
+    charge = file.charge
+    parts = (charge.path, charge.headers, charge.json_body, charge.form)
+    return {name for part in parts for name in placeholders(part)}
 
 
 def _another_price(amount_minor: int, prices: tuple[int, ...]) -> int:

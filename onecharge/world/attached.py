@@ -53,6 +53,10 @@ class AttachedService:
     async def stop(self) -> None:
         """It runs on."""
 
+    def serving(self, source: str) -> str:
+        """Return the caller's own name: which process it was cannot be told."""
+        return source
+
     def fallen(self) -> None:
         """Nothing is known of its processes."""
 

@@ -39,8 +39,6 @@ from simulator.core.journal import Entry, Kind, Sink
 if TYPE_CHECKING:
     from onecharge.world.world import World
 
-_BROWSER_S = 10.0
-
 
 class Customers:
     """All customers of one scenario, over warm connections spread over the instances.
@@ -124,7 +122,7 @@ class Customers:
             completion(lane, order, charge.answer, heard, cause, key=values["key"], variant=variant)
         )
         if outcome == "pending" and not order.settled:
-            await self._follow_up(order, lane)
+            await self._follow_up(order, lane, timeout_s)
         return outcome
 
     async def press_late(
@@ -241,15 +239,15 @@ class Customers:
         outcome: Outcome = told.value["outcome"]
         return outcome
 
-    async def _follow_up(self, order: Order, lane: str) -> None:
+    async def _follow_up(self, order: Order, lane: str, timeout_s: float) -> None:
         """Go on after an answer that reads as pending, as far as the service file says how."""
         for step in self._file.browser:
-            if not await self._browse(order, lane, step):
+            if not await self._browse(order, lane, step, timeout_s):
                 break
         if poll := self._file.charge.poll:
             await self._poll(order, lane, poll)
 
-    async def _browse(self, order: Order, lane: str, step: Browser) -> bool:
+    async def _browse(self, order: Order, lane: str, step: Browser, timeout_s: float) -> bool:
         """Have the customer's browser speak to the provider itself; tell whether it was taken."""
         values = order.values()
         if missing(step, values):
@@ -257,7 +255,7 @@ class Customers:
         value = {"what": "browser", "method": step.method, "path": step.path}
         cause = self._sink(Entry(lane, "invoke", value, order.reference, order.tenant))
         request = prepared(step, values)  # without what only the service may see
-        heard = await send(self._session, self._provider_url, request, _BROWSER_S)
+        heard = await send(self._session, self._provider_url, request, timeout_s)
         kind: Kind = "unknown" if heard.status is None else "ok" if heard.status < 300 else "fail"
         done = {"what": "browser", "status": heard.status, "error": heard.error}
         self._sink(Entry(lane, kind, done, order.reference, order.tenant, None, cause))

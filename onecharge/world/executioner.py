@@ -70,11 +70,16 @@ class Executioner:
 
     def _strike(self, held: HeldCall) -> None:
         kill = self._sentenced.pop(held.call, None)
-        if kill is not None:
-            self._world.services.kill(held.source)
-            self._restarting.append(
-                asyncio.create_task(self._bring_back(held.source, kill.restart_after_ms / 1000))
-            )
+        if kill is None:
+            return
+        name = self._world.services.serving(held.source)
+        if name != held.source:
+            # A customer's browser calls and lives on; the service dies while it waits.
+            self._world.simulator.gates.release(held.call)
+        self._world.services.kill(name)
+        self._restarting.append(
+            asyncio.create_task(self._bring_back(name, kill.restart_after_ms / 1000))
+        )
 
     async def _bring_back(self, name: str, after_s: float) -> None:
         await asyncio.sleep(after_s)

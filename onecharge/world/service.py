@@ -61,6 +61,9 @@ class Services(Protocol):
     def fallen(self) -> str | None:
         """Tell of a process that ended though nobody killed it, with the end of its log."""
 
+    def serving(self, source: str) -> str:
+        """Return the process behind a provider call; a browser is served by the first instance."""
+
 
 class ServiceProcesses:
     """All processes of a service that we start."""
@@ -111,6 +114,11 @@ class ServiceProcesses:
     def env(self) -> Mapping[str, str]:
         """What of its environment we chose, as its first instance has it."""
         return self.instances[0].env
+
+    def serving(self, source: str) -> str:
+        """Return the process behind a provider call; a browser is served by the first instance."""
+        names = [process.name for process in self.processes]
+        return source if source in names else self.instances[0].name
 
     def process(self, name: str) -> Process:
         """Return the process of that name."""
