@@ -16,6 +16,7 @@ be missing, for whoever writes a history:
 | webhook | attempt          | fault                 | what was done to it on its way             |
 | judge   | run              | exercises             | invariants that it was planned to exercise |
 | judge   | belief           | refunded_minor        | what the service says it gave back         |
+| judge   | belief           | effects_by_event      | how many effects each event had, by its id |
 | judge   | books            | account, currency,    | a balance that the service keeps           |
 |         |                  | balance_minor         |                                            |
 | judge   | expired          |                       | keys from before are beyond their          |
@@ -122,7 +123,11 @@ class _Assembly:
             error=value.get("error"),
             stable=value.get("stable"),
         )
-        if attempt.operation == "charge":
+        # A customer who asks how it went is told as well as one who presses.
+        told = attempt.operation == "charge" or (
+            attempt.operation == "read" and attempt.variant == "same"
+        )
+        if told:
             self._story(record.order or record.key or record.lane).answers.append(answer)
 
     # What the provider saw and did.

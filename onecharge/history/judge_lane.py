@@ -47,6 +47,7 @@ def belief_in(record: Record) -> Belief:
         effects_minor=value.get("effects_minor"),
         refunds=value.get("refunds"),
         refunded_minor=value.get("refunded_minor"),
+        effects_by_event=value.get("effects_by_event"),
     )
 
 

@@ -247,6 +247,7 @@ class Belief:
     effects_minor: int | None = None
     refunds: int | None = None
     refunded_minor: int | None = None
+    effects_by_event: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,9 @@ def judge(case: Case) -> Judgement:
 def _trouble(belief: Belief, real: list[Charge], currency: str) -> str | None:
     if belief.effects != len(real):
         return f"{len(real)} real charge(s), {belief.effects} booked"
+    for event, effects in (belief.effects_by_event or {}).items():
+        if effects > 1:
+            return f"{event} was booked {effects} times"
     taken = sum(charge.captured_minor for charge in real)
     if belief.effects_minor is not None and belief.effects_minor != taken:
         return f"{money(taken, currency)} taken, {money(belief.effects_minor, currency)} booked"

@@ -198,3 +198,13 @@ def test_a_run_that_went_on_without_a_word_on_convergence_is_judged_by_its_end(
     tale.believes("ord-1")
 
     assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_client_who_asked_how_it_went_and_was_told_does_not_wait(tale: "Tale") -> None:
+    tale.told(tale.asks("ord-1"), "pending")
+    tale.captures(tale.calls("ord-1", "up-1"))
+    tale.told(tale.asks("ord-1", what="read"), "ok")
+    tale.settles()
+    tale.believes("ord-1", None)
+
+    assert judge(tale.case()).verdict == "holds"

@@ -161,3 +161,23 @@ def test_with_nothing_charged_and_nothing_read_there_is_nothing_to_judge(tale: "
 
 def test_it_needs_a_ledger_to_read_and_webhooks_to_repeat() -> None:
     assert {"effects", "webhooks"} == NEEDS
+
+
+def test_an_event_booked_twice_is_seen_though_another_was_forgotten(tale: "Tale") -> None:
+    first, second = tale.pays("ord-1"), tale.pays("ord-1")
+    tale.hears(first)
+    tale.hears(second)
+    tale.settles()
+    tale.believes("ord-1", effects=2, effects_minor=1000, effects_by_event={"evt_1": 2})
+
+    [violation] = judge(tale.case()).violations
+
+    assert violation.says == "ord-1: evt_1 was booked 2 times"
+
+
+def test_each_event_with_its_one_effect_is_right(tale: "Tale") -> None:
+    tale.hears(tale.pays("ord-1"), times=3)
+    tale.settles()
+    tale.believes("ord-1", effects=1, effects_minor=500, effects_by_event={"evt_1": 1})
+
+    assert judge(tale.case()).verdict == "holds"
