@@ -16,6 +16,7 @@ from typing import Final
 from figures import Figures, arguments
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from onecharge.loops import new_event_loop
 from tests.fuzz.barrage import ROUND, Barrage, Unasked
 from tests.fuzz.corpus import SURFACES, Surface
 
@@ -37,8 +38,9 @@ def main() -> int:
     figures = Figures("fuzzing, every route of every surface")
     for name in names:
         count = round(requests * SHARES[name] / whole)
-        if not asyncio.run(fuzz(SURFACES[name], asked.seed, asked.round, count, figures)):
-            return 1
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            if not runner.run(fuzz(SURFACES[name], asked.seed, asked.round, count, figures)):
+                return 1
     figures.show()
     if asked.json:
         figures.write(asked.json)

@@ -33,6 +33,12 @@ class Standing:
     caller_gone: bool
     ending: asyncio.Future[Reply | Drop]
 
+    @property
+    def call(self) -> str:
+        """Its id, which is its own until the provider is reset."""
+        call: str = self.received.value["call"]
+        return call
+
     def held(self, action: Held) -> HeldCall:
         """Return the call as the gates know it."""
         return HeldCall(
@@ -59,7 +65,7 @@ class App:
         self._on_change = on_change
         self._together = together
         self._standing: dict[str, Standing] = {}
-        self._callers: dict[RequestHandler, str] = {}
+        self._callers: dict[RequestHandler, Standing] = {}
         self._silent: dict[RequestHandler, asyncio.Future[None]] = {}
         self._latest = Entry(PROVIDER, "receive")
 
@@ -96,9 +102,10 @@ class App:
 
     def caller_left(self, connection: RequestHandler) -> None:
         """Take note that a connection was closed from the other side."""
-        if (call := self._callers.get(connection)) is not None:
-            self._standing[call].caller_gone = True
-            self.gates.caller_left(call)
+        standing = self._callers.get(connection)
+        if standing is not None and self._standing.get(standing.call) is standing:
+            standing.caller_gone = True
+            self.gates.caller_left(standing.call)
         self._end_silence(connection)
 
     def end_silences(self) -> None:
@@ -133,12 +140,14 @@ class App:
         standing = self._standing[action.call] = Standing(
             received, wire.is_gone(request), asyncio.get_running_loop().create_future()
         )
-        self._callers[connection] = action.call
+        self._callers[connection] = standing
         try:
             self._do([action])
             return await standing.ending
         finally:
-            del self._standing[action.call]
+            # After a reset, another call may stand here under this one's id.
+            if self._standing.get(action.call) is standing:
+                del self._standing[action.call]
             self._callers.pop(connection, None)
 
     def _resume(self, held: HeldCall, reason: Reason) -> None:
@@ -157,6 +166,7 @@ class App:
                 case Waiting():  # it has come as far as it can: who counts arrivals counts it
                     self.gates.passed(action.call, operation, order)
                 case Reply() | Drop():
+                    del self._standing[action.call]
                     if not standing.ending.done():
                         standing.ending.set_result(action)
                     self.gates.passed(action.call, operation, order)

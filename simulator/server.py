@@ -125,9 +125,10 @@ class Simulator:
     async def reset(self, seed: int | None = None) -> None:
         """Begin again: a new provider, time 0, no plan, no endpoints; same addresses."""
         async with self._beginning:  # two at once would start two senders and know but one
-            self._finish_everything("reset")
             if self._sender is not None:
                 await self._sender.stop()
+            # From here on nothing is awaited: no call comes between the old provider and the new.
+            self._finish_everything("reset")
             if seed is not None:
                 self.seed = seed
             self.journal = self._new_journal()

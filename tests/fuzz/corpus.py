@@ -174,10 +174,8 @@ class Corpus:
             case 5:
                 changed = [(name, value), (pick.choice(HOSTILE_NAMES), value)]
             case 6:
-                many = pick.choice((3, 60, 1_001))
-                changed = [
-                    (f"{name.partition('[')[0]}[k{number}]", value) for number in range(many)
-                ]
+                many, base, short = pick.choice((3, 60, 1_001)), name.partition("[")[0], value[:20]
+                changed = [(f"{base}[k{number}]", short) for number in range(many)]
             case _:
                 changed = [(name, pick.choice(HOSTILE_TEXTS))]
         return [*pairs[:place], *changed, *pairs[place + 1 :]]

@@ -203,6 +203,33 @@ async def test_resets_at_the_same_time_leave_one_sender_of_webhooks(world: "Worl
     assert world.shop.events == ["evt_1"]
 
 
+async def test_calls_that_come_during_a_reset_are_answered_like_any_others(start: "Start") -> None:
+    """A call of the new provider may have the id of one of the old that still stands."""
+    world = await start(sink=None)
+    hold = {"rules": [{"fault": "hold", "operation": "charge.create", "until": "released"}]}
+    for _ in range(2):
+        await world.call("POST", "/_sim/plan", hold)
+        held = [asyncio.ensure_future(world.charge(f"old-{number}")) for number in range(4)]
+        while len(world.simulator.gates.held()) < len(held):
+            await asyncio.sleep(0)
+
+        resets = [world.call("POST", "/_sim/reset") for _ in range(2)]
+        others = [
+            step
+            for number in range(12)
+            for step in (world.call("POST", "/_sim/held", {}), world.charge(f"new-{number}"))
+        ]
+        meanwhile = [asyncio.ensure_future(each) for each in (*resets, *others)]
+        while not all(task.done() for task in (*held, *meanwhile)):
+            world.simulator.gates.release_all()
+            await asyncio.sleep(0)
+
+        statuses = {task.result().status for task in (*held, *meanwhile)}
+        assert statuses == {200, 201}
+        assert world.simulator.provider.held == {}
+        assert world.simulator.provider.ledger.discrepancies() == []
+
+
 @pytest.mark.parametrize(
     "path, body, status, field",
     [
