@@ -9,7 +9,9 @@ Rule 3: a bug of ours is *unknown*: Python's own exit code for it would read as 
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -19,11 +21,12 @@ from rich.console import Console
 from onecharge.catalogues import table_of
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
-from onecharge.report.json_file import write_json
+from onecharge.report.outputs import Outputs
 from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
 from onecharge.service_file import TEST_SECRET
-from onecharge.targets import Target, WrongUsage, target
+from onecharge.stored_run import PAGE, VERDICT, stored_run
+from onecharge.targets import Target, target
 from onecharge.verdict import RunVerdict
 from onecharge.verify import Run, new_run_folder
 from simulator.core.provider import Keys
@@ -52,6 +55,14 @@ SeedOption = Annotated[
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the verdict here as well.")
 ]
+JunitOption = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write it as JUnit XML, for a CI server."),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write it as one page, for a person."),
+]
 
 
 class Catalogue(StrEnum):
@@ -65,7 +76,7 @@ class Catalogue(StrEnum):
 
 
 @app.command()
-def verify(
+def verify(  # noqa: PLR0917 - typer calls it by name
     service: ServiceOption = None,
     mutant: MutantOption = None,
     scenario: Annotated[
@@ -74,21 +85,53 @@ def verify(
     ] = None,
     seed: SeedOption = 1,
     json_file: JsonOption = None,
+    junit_file: JunitOption = None,
+    html_file: HtmlOption = None,
 ) -> None:
     """Play the library of scenarios against a service and judge it. Default: the reference."""
-    _run(target(service, mutant), _named(scenario or []), seed, json_file)
+    outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
+    _run(target(service, mutant), _named(scenario or []), seed, outputs)
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0917 - typer calls it by name
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file.")],
     service: ServiceOption = None,
     mutant: MutantOption = None,
     seed: SeedOption = 1,
     json_file: JsonOption = None,
+    junit_file: JunitOption = None,
+    html_file: HtmlOption = None,
 ) -> None:
     """Play one scenario file against a service and judge it."""
-    _run(target(service, mutant), [read_scenario_file(file)], seed, json_file)
+    outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
+    _run(target(service, mutant), [read_scenario_file(file)], seed, outputs)
+
+
+@app.command()
+def report(
+    of_run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]", help="A run's folder, or its name. Default: the newest run."
+        ),
+    ] = None,
+    json_file: JsonOption = None,
+    junit_file: JunitOption = None,
+    html_file: HtmlOption = None,
+) -> None:
+    """Judge a run again from its histories, by the invariants of today, and report on it."""
+    stored = stored_run(of_run)
+    page = html_file or stored.folder / PAGE
+    outputs = Outputs.asked(json_file, junit_file, page, os.environ)
+    terminal = Terminal()
+    verdict = stored.judged()
+    terminal.title(stored.service, len(verdict.scenarios), verdict.seed)
+    for one in verdict.scenarios:
+        if not one.lacking:
+            terminal.scenario(one)
+    terminal.verdict(verdict, page)
+    _end(verdict, outputs.write(verdict, stored))
 
 
 @app.command("list")
@@ -151,9 +194,7 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path | None) -> NoReturn:
-    if json_file is not None:
-        _check_place_of(json_file)
+def _run(wanted: Target, scenarios: list[Scenario], seed: int, outputs: Outputs) -> NoReturn:
     folder = new_run_folder(seed)
     terminal = Terminal()
     terminal.title(wanted.name, len(scenarios), seed)
@@ -166,32 +207,24 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, json_file: Path |
         server_url=os.environ.get("DATABASE_URL"),
     )
     verdict = run_to_end(of_it.verdict())
-    terminal.verdict(verdict, folder)
-    written = [_written(verdict, file) for file in (folder / "verdict.json", json_file) if file]
-    sys.exit(verdict.exit_code() if all(written) else verdict.exit_code() or 3)
+    terminal.verdict(verdict, folder / PAGE)
+    stored = stored_run(str(folder))
+    own = Outputs(json=folder / VERDICT, html=folder / PAGE)
+    _end(verdict, chain(own.write(verdict, stored), outputs.write(verdict, stored)))
 
 
-def _written(verdict: RunVerdict, file: Path) -> bool:
-    """Write the verdict; on a full disk say so, and have nothing that is missing called green."""
-    try:
-        write_json(verdict, file)
-    except OSError as error:
-        _complain(f"{file}: the verdict cannot be written: {error.strerror}")
-        return False
-    return True
+def _end(verdict: RunVerdict, troubles: Iterable[str]) -> NoReturn:
+    """End with the verdict's exit code; say what could not be written, and call nothing green."""
+    failed = False
+    for trouble in troubles:
+        _complain(trouble)
+        failed = True
+    sys.exit(verdict.exit_code() or (3 if failed else 0))
 
 
 def _complain(says: str) -> None:
     console = Console(stderr=True, highlight=False)
     console.print(f"onecharge: {says}", markup=False, soft_wrap=True, style="red")
-
-
-def _check_place_of(json_file: Path) -> None:
-    """Find out before the run, not after it, that the verdict cannot be written there."""
-    if json_file.is_dir():
-        raise WrongUsage(f"--json: this is a folder: {json_file}")
-    if not json_file.parent.is_dir():
-        raise WrongUsage(f"--json: no such folder: {json_file.parent}")
 
 
 def _named(names: list[str]) -> list[Scenario]:

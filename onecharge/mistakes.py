@@ -3,6 +3,8 @@
 from typing import Final
 
 from onecharge.control import ControlFailed
+from onecharge.report.outputs import NoPlace
+from onecharge.stored_run import NotARun
 from onecharge.targets import WrongUsage
 from onecharge.toml_file import FileError
 from onecharge.world.postgres import PostgresError
@@ -16,4 +18,6 @@ USERS_MISTAKES: Final = (
     NotReady,
     PostgresError,
     SupervisorError,
+    NoPlace,
+    NotARun,
 )

@@ -30,14 +30,23 @@ class Play:
     """A scenario about to be played, being played, or over: its orders and its history.
 
     ``label`` is what its history is called, and decides the ids of its orders; a scenario that
-    is played once more in the same world needs another one.
+    is played once more in the same world needs another one. ``repeat`` is the command that plays
+    it again: the history keeps it for every later report.
     """
 
     def __init__(
-        self, world: World, scenario: Scenario, seed: int, bound_s: float, *, label: str = ""
+        self,
+        world: World,
+        scenario: Scenario,
+        seed: int,
+        bound_s: float,
+        *,
+        label: str = "",
+        repeat: str = "",
     ) -> None:
         self.scenario = scenario
         self.label = label or scenario.name
+        self.repeat = repeat
         self.recorder = Recorder()
         self._world = world
         self._seed = seed
@@ -87,6 +96,7 @@ class Play:
             fair=self.scenario.fair,
             plan=plan_of(rules, self.scenario.kills()),
             settles_within_s=self.bound_s,
+            repeat=self.repeat,
         )
         announce_phase(recorder, "faults")
 

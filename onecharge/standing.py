@@ -28,13 +28,13 @@ from onecharge.phases import announce
 from onecharge.press import Order
 from onecharge.report.json_file import write_json
 from onecharge.scenario_file import Scenario, named_scenario
+from onecharge.stored_run import SEGMENTS, VERDICT
 from onecharge.targets import Target, target
 from onecharge.verdict import RunVerdict, combine, judge_scenario
 from onecharge.verify import new_run_folder
 from onecharge.world.customers import Customers
 from onecharge.world.world import World, standing
 
-SEGMENTS: Final = "segments"
 JUDGE: Final = "judge"
 
 
@@ -62,7 +62,7 @@ class Standing:
                 return
             await self._heal(world, bound_s)
             verdict = self._verdict(world, began_s)
-            write_json(verdict, self._folder / "verdict.json")
+            write_json(verdict, self._folder / VERDICT)
             _say(verdict=verdict.to_json(), folder=str(self._folder))
             await words.read()
 
@@ -80,6 +80,7 @@ class Standing:
             fair=self._scenario.fair,
             plan=self._scenario.plan({}),
             settles_within_s=bound_s,
+            repeat=self._repeat,
         )
         announce_phase(world.recorder, "faults")
         world.simulator.arm(self._scenario.rules({}), seed=self._seed)

@@ -114,7 +114,7 @@ def judge_scenario(
     verdicts: list[Verdict] = []
     if fair:
         speaking = [one for one in judged if one.counts]
-        reasons += [reason for one in speaking for reason in _reasons(one)]
+        reasons += [reason for one in speaking for reason in reasons_of(one)]
         verdicts += [one.verdict for one in speaking]
     else:
         reasons += [r for one in judged for r in one.judgement.reasons if r.startswith(_FAILED)]
@@ -296,7 +296,7 @@ def _judged(invariant: Invariant, case: Case) -> InvariantVerdict:
     return InvariantVerdict(invariant.name, judgement, planned=planned)
 
 
-def _reasons(one: InvariantVerdict) -> Iterator[str]:
+def reasons_of(one: InvariantVerdict) -> Iterator[str]:
     """Say why it is not sure; where it had nothing to judge, say which claim that is."""
     for reason in one.judgement.reasons:
         yield reason if one.judgement.exercised else f"{one.name}: {reason}"

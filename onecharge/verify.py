@@ -20,6 +20,7 @@ from onecharge.control import ControlFailed, clean_control
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario
 from onecharge.side_by_side import arranged, to_be_confirmed
+from onecharge.stored_run import ALONE, MANIFEST, RUNS, TROUBLE, trouble_in
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
 from onecharge.verdict import (
@@ -33,11 +34,10 @@ from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
 from onecharge.world.supervisor import SupervisorError
 from onecharge.world.world import World, standing
+from simulator.core.journal import Entry
 
 ENOUGH: Final = 2
 """When so many scenarios in doubt were found violated alone, the others are left in doubt."""
-
-RUNS = Path(".onecharge") / "runs"
 
 
 class Listener(Protocol):
@@ -152,15 +152,18 @@ class Run:
         self, world: World, scenarios: Sequence[Scenario], bound_s: float
     ) -> None:
         """Play scenarios side by side; what that leaves in doubt, once more and alone."""
-        plays = [Play(world, scenario, self._seed, bound_s) for scenario in scenarios]
+        plays = [self._play_of(world, scenario, bound_s) for scenario in scenarios]
         for play in await self._play_through(world, plays, confirm=len(plays) > 1):
             if self._confirmed >= ENOUGH:  # the run is red, and each would take its time
                 self._listener.scenario(self._verdict_on(play))
                 continue
-            label = f"{play.label}.alone"
-            again = Play(world, play.scenario, self._seed, bound_s, label=label)
+            again = self._play_of(world, play.scenario, bound_s, label=f"{play.label}{ALONE}")
             await self._play_through(world, [again], confirm=False)
             self._confirmed += self._verdict_on(again).verdict == "violated"
+
+    def _play_of(self, world: World, scenario: Scenario, bound_s: float, label: str = "") -> Play:
+        repeat = self._repeat(scenario)
+        return Play(world, scenario, self._seed, bound_s, label=label, repeat=repeat)
 
     async def _play_through(
         self, world: World, plays: Sequence[Play], *, confirm: bool
@@ -187,12 +190,17 @@ class Run:
         return in_doubt
 
     def _judge(self, play: Play, trouble: str | None = None) -> None:
-        """Judge what is known of a play by now; it takes the place of what was said before."""
+        """Judge what is known of a play by now; it takes the place of what was said before.
+
+        ``trouble`` with the playing is written to the history: a later judge has only that.
+        """
+        if trouble:
+            play.recorder(Entry("judge", "unknown", {"what": TROUBLE, "says": trouble}))
         self._plays[play.scenario.name] = (play, len(play.recorder.records))
         self._verdicts[play.scenario.name] = judge_scenario(
             play.recorder.records,
-            repeat=self._repeat(play.scenario),
-            trouble=trouble or play.recorder.lost,
+            repeat=play.repeat,
+            trouble=trouble_in(play.recorder.records) or play.recorder.lost,
         )
 
     def _judge_what_came_late(self) -> None:
@@ -223,8 +231,13 @@ class Run:
             "service": self._target.service_file.service.name,
             "mutant": self._target.mutant,
             "scenarios": [scenario.name for scenario in self._scenarios],
+            "lacking": {
+                scenario.name: lacking
+                for scenario in self._scenarios
+                if (lacking := self._target.service_file.capabilities.lacking(scenario.needs))
+            },
         }
-        (self.folder / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")
+        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 
 
 def _untied(world: World, plays: Sequence[Play]) -> str | None:

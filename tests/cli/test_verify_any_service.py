@@ -55,7 +55,7 @@ def test_a_service_that_charges_again_and_answers_the_same_is_found_out(
 
     ended = onecharge(
         *("verify", "--service", service, "--scenario", "parallel_same_key"),
-        *("--seed", "7", "--json", "verdict.json"),
+        *("--seed", "7", "--json", "verdict.json", "--junit", "junit.xml", "--html", "page.html"),
     )
 
     assert ended.exit_code == 1, ended.says
@@ -64,6 +64,17 @@ def test_a_service_that_charges_again_and_answers_the_same_is_found_out(
     assert violated == {"one_charge_per_key"}
     repeat = "onecharge verify --scenario parallel_same_key --service onecharge.toml --seed 7"
     assert f"repeat: {repeat}\n" in ended.out
+    assert "<failure " in (tmp_path / "junit.xml").read_text()
+    assert f"<pre>{repeat}</pre>" in (tmp_path / "page.html").read_text()
+
+    again = onecharge("report", "--json", "again.json")
+
+    assert again.exit_code == 1, again.says
+    judged_again = json.loads((tmp_path / "again.json").read_text())
+    for told in ("scenarios", "invariants"):
+        assert judged_again[told] == verdict[told]
+    # The same words again, from the scenario's line on: what was ready is no part of a history.
+    assert ended.out.endswith(again.out.partition("\n")[2])
 
 
 def test_a_fault_that_never_fires_is_named_and_nothing_is_green(

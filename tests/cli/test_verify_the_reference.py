@@ -54,10 +54,10 @@ def test_the_reference_holds_and_the_verdict_is_kept(
     assert {name: verdict[name] for name in nothing} == {name: [] for name in nothing}
 
     (folder,) = (tmp_path / ".onecharge" / "runs").iterdir()
-    assert f"report: {folder.relative_to(tmp_path)}\n" in ended.out
+    assert f"report: {folder.relative_to(tmp_path) / 'report.html'}\n" in ended.out
     assert {path.name for path in folder.iterdir()} == {
         *("control.jsonl", "lost_replies.jsonl", "parallel_same_key.jsonl"),
-        *("run.json", "verdict.json", "logs"),
+        *("run.json", "verdict.json", "report.html", "logs"),
     }
     assert json.loads((folder / "verdict.json").read_text()) == verdict
     assert json.loads((folder / "run.json").read_text())["scenarios"] == [

@@ -119,7 +119,12 @@ class Tale:
         self._write("provider", "drop", value, cause=self._calls[call][2])
 
     def releases(self, call: str, reason: str) -> None:
-        self._write("provider", "release", {"what": "call", "call": call, "reason": reason})
+        value = {"what": "call", "call": call, "seam": "on_receive", "reason": reason}
+        self._write("provider", "release", value, cause=self._calls[call][2])
+
+    def parks(self, call: str, condition: str = "arrived") -> None:
+        value = {"what": "call", "call": call, "seam": "on_receive", "condition": condition}
+        self._write("provider", "park", value, cause=self._calls[call][2])
 
     # Events.
 
