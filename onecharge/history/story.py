@@ -224,11 +224,6 @@ class Event:
     attempts: list[Delivering] = field(default_factory=list)
 
     @property
-    def forged(self) -> bool:
-        """Whether it never happened at the provider."""
-        return any(attempt.forged for attempt in self.attempts)
-
-    @property
     def acknowledged(self) -> bool:
         """Whether every endpoint that it was sent to has acknowledged it."""
         told = {attempt.endpoint for attempt in self.attempts if attempt.acknowledged}
@@ -304,6 +299,15 @@ class OrderStory:
     def keys(self) -> tuple[str, ...]:
         """The client keys it was sent under, without repeats."""
         return tuple(dict.fromkeys(a.key for a in self.attempts if a.key is not None))
+
+    @property
+    def asked_how(self) -> list[Attempt]:
+        """The questions of its own tenant's clients how the charge went."""
+        return [
+            attempt
+            for attempt in self.others
+            if attempt.operation == "read" and attempt.variant != "other_tenant"
+        ]
 
     @property
     def refunds_asked(self) -> list[Attempt]:

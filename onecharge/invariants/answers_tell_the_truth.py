@@ -72,7 +72,7 @@ def _lie_about(case: Case, story: OrderStory) -> Violation | None:
 
 def _false_success(story: OrderStory) -> Violation | None:
     """Report an ok that had no real charge behind it."""
-    for attempt in story.attempts:
+    for attempt in (*story.attempts, *story.asked_how) if story.others else story.attempts:
         answer = attempt.answer
         if answer is None or answer.outcome != "ok" or attempt.other_body:
             continue
@@ -126,9 +126,8 @@ def _false_decline(story: OrderStory) -> Violation | None:
     answer = last.answer
     if answer is None or answer.outcome != "declined" or _bank_said_no(story, last, answer):
         return None
-    for charge in story.real_charges:
-        if charge.began > answer.index:
-            continue
+    begun = [charge for charge in story.real_charges if charge.began < answer.index]
+    for charge in begun:
         if charge.created < answer.index or _nobody_else(story, charge, last):
             return _lie(
                 story,
@@ -185,7 +184,11 @@ _LOOKS: Final = (_false_success, _false_decline, _charge_from_nowhere)
 
 def _false_refund(story: OrderStory) -> Violation | None:
     """Report a refund that was granted and never made, once there was time to make it."""
-    granted = {a.key or a.lane: a for a in story.refunds_asked if a.outcome == "ok"}
+    granted = {
+        attempt.key or attempt.lane: attempt
+        for attempt in story.refunds_asked
+        if attempt.outcome == "ok" and attempt.variant != "other_operation"
+    }
     taken = sum(charge.captured_minor for charge in story.real_charges)
     given = taken - story.kept_minor
     promised = sum(attempt.amount_minor or taken for attempt in granted.values())

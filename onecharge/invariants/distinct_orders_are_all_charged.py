@@ -70,13 +70,7 @@ def _one_for_two(case: Case) -> Iterator[Violation]:
     """Report every order that was answered with the charge of an earlier one."""
     names: dict[tuple[str | None, str, str], tuple[OrderStory, Attempt]] = {}
     for story in case.sent:
-        attempt = _success(story)
-        answer = attempt.answer if attempt else None
-        if attempt is None or answer is None:
-            continue
-        for kind, name in (("ours", answer.provider_charge), ("theirs", answer.charge)):
-            if not name:
-                continue
+        for attempt, kind, name in _named(story):
             first, told = names.setdefault((story.tenant, kind, name), (story, attempt))
             # One key for two orders is another body under a known key, and another claim's.
             if first is not story and told.key != attempt.key and not story.real_charges:
@@ -87,6 +81,16 @@ def _one_for_two(case: Case) -> Iterator[Violation]:
                     [first, story],
                 )
                 break
+
+
+def _named(story: OrderStory) -> Iterator[tuple[Attempt, str, str]]:
+    """Yield what every success was called, by the provider's name and by the service's."""
+    for attempt in story.attempts:
+        answer = attempt.answer
+        if answer is not None and answer.outcome == "ok":
+            for kind, name in (("provider", answer.provider_charge), ("service", answer.charge)):
+                if name:
+                    yield attempt, kind, name
 
 
 def _too_few(group: list[OrderStory], paid: list[OrderStory], real: int) -> Violation:

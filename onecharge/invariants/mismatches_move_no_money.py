@@ -3,7 +3,8 @@
 Of two bodies under one key one may be executed: the first that the service took. A mismatch that
 is told *ok* beside it, or money taken for both, is wrong. How it is refused, by 400, 409, 422 or by
 being told to wait, is the service's to choose; and a key whose first body was declined may be free
-again.
+again. A refund under the key of a charge is another request as well: it may be refused or made, but
+the charge's answer is none to it.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ def judge(case: Case) -> Judgement:
     violations: list[Violation] = []
     for story in case.sent:
         others = [attempt for attempt in story.attempts if attempt.other_body]
-        judged += len(others)
+        misused = [a for a in story.refunds_asked if a.variant == "other_operation"]
+        judged += len(others) + len(misused)
+        violations += list(_taken_for_the_charge(story, misused))[:1]
         for attempt in others:
             first = _first_of_its_key(case, story, attempt)
             if first and (found := next(_wrong(story, first, attempt), None)):
@@ -74,6 +77,19 @@ def _wrong(story: OrderStory, first: Attempt, attempt: Attempt) -> Iterator[Viol
             cause="the stored answer was replayed without comparing the request",
             at_risk_minor=attempt.amount_minor,
         )
+
+
+def _taken_for_the_charge(story: OrderStory, misused: list[Attempt]) -> Iterator[Violation]:
+    """Report a refund that was told ok because its key had charged, and was never made."""
+    for attempt in misused:
+        if attempt.outcome == "ok" and not any(charge.refunds for charge in story.charges):
+            yield _violation(
+                story,
+                attempt,
+                f"{story.order}: a refund under the key of the charge was told ok and never made",
+                cause="a stored answer is found by its key, whatever was asked for",
+                at_risk_minor=attempt.amount_minor,
+            )
 
 
 def _is_for(charge: Charge, attempt: Attempt, first: Attempt) -> bool:

@@ -4,7 +4,8 @@ Compared by the charge that is named and by the class of the outcome, and beyond
 fields that the service file calls stable. A duplicate may be told to wait; a decline may be
 followed by a success, since providers differ on whether a decline is kept; after its documented
 retention a key is a new one. What may not be: another name for the same purchase, a success that
-is denied later, and an honest repetition refused as if it had said something else.
+is denied later, and an honest repetition refused as if it had said something else. To refuse the
+same JSON because it was written with other white space is strict, and allowed: advice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,15 +31,17 @@ def judge(case: Case) -> Judgement:
     """Compare the answers to every key, within each of its lives."""
     judged = 0
     violations: list[Violation] = []
+    strict: list[str] = []
     for story in case.sent:
         if len(story.attempts) < 2:
             continue
         for attempts in _by_key(case, story):
             answered = sorted((a for a in attempts if a.answer is not None), key=_heard)
             judged += _repeated(answered)
-            if found := next(_unfaithful(story, answered), None):
+            strict += [story.order for a in answered if _strictly_refused(a)]
+            if found := next(_unfaithful(story, attempts, answered), None):
                 violations.append(found)
-    return Judgement.of(judged=judged, violations=violations)
+    return Judgement.of(judged=judged, violations=violations, advice=_advice(strict))
 
 
 def _by_key(case: Case, story: OrderStory) -> list[list[Attempt]]:
@@ -58,8 +61,22 @@ def _repeated(answered: Sequence[Attempt]) -> int:
     return sum(a.invoked > first.ended for a in answered if not a.other_body) + len(definite) - 1
 
 
-def _unfaithful(story: OrderStory, answered: Sequence[Attempt]) -> Iterator[Violation]:
-    honest = [attempt for attempt in answered if not attempt.other_body]
+def _strictly_refused(attempt: Attempt) -> bool:
+    """Whether it was refused for its bytes alone: the fingerprint may be of the whole body."""
+    return attempt.variant == "json_jitter" and attempt.outcome in {"mismatch", "invalid"}
+
+
+def _advice(strict: list[str]) -> tuple[str, ...]:
+    if not strict:
+        return ()
+    says = "the same JSON with other white space or order of fields is refused as another request"
+    return (f"{says} ({len(strict)}; {strict[0]})",)
+
+
+def _unfaithful(
+    story: OrderStory, attempts: Sequence[Attempt], answered: Sequence[Attempt]
+) -> Iterator[Violation]:
+    honest = [a for a in answered if not a.other_body and not _strictly_refused(a)]
     successes = [attempt for attempt in honest if attempt.outcome == "ok"]
     for attempt in successes[1:]:
         yield from _another_result(story, successes[0], attempt)
@@ -67,7 +84,7 @@ def _unfaithful(story: OrderStory, answered: Sequence[Attempt]) -> Iterator[Viol
         first = next(iter(successes), None)
         if first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:
             yield _denied(story, first, attempt)
-        elif attempt.outcome == "mismatch" and _was_the_same(answered, attempt):
+        elif attempt.outcome == "mismatch" and _was_the_same(attempts, attempt):
             yield _refused(story, attempt)
 
 
@@ -97,11 +114,11 @@ def _unstable(one: Answer, two: Answer) -> str | None:
     return next((f for f, value in was.items() if f in now and now[f] != value), None)
 
 
-def _was_the_same(answered: Sequence[Attempt], attempt: Attempt) -> bool:
+def _was_the_same(attempts: Sequence[Attempt], attempt: Attempt) -> bool:
     """Whether the key had been accepted with this body, and with no other, by then."""
-    if any(other.other_body and other.invoked < attempt.ended for other in answered):
+    if any(other.other_body and other.invoked < attempt.ended for other in attempts):
         return False
-    return any(other.invoked < attempt.invoked and other.outcome in _ACCEPTED for other in answered)
+    return any(other.invoked < attempt.invoked and other.outcome in _ACCEPTED for other in attempts)
 
 
 def _denied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:
@@ -111,8 +128,8 @@ def _denied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:
 
 
 def _refused(story: OrderStory, attempt: Attempt) -> Violation:
-    how = {"header_jitter": " with other headers", "json_jitter": " written differently"}
-    says = f"the same request{how.get(attempt.variant, '')} was refused as another one"
+    how = " with other headers" * (attempt.variant == "header_jitter")
+    says = f"the same request{how} was refused as another one"
     cause = "the stored fingerprint was lost, or covers what means nothing"
     return _violation(story, attempt, says, cause, guard=_PRINT_GUARD)
 

@@ -17,6 +17,7 @@ class Asked(NamedTuple):
     key: str
     lane: str
     invoked: int
+    tenant: str = "shop"
 
 
 class Tale:
@@ -48,32 +49,53 @@ class Tale:
 
     # Clients.
 
-    def asks(self, order: str, *, key: str | None = None, **value: Any) -> Asked:
+    def asks(
+        self, order: str, *, key: str | None = None, tenant: str = "shop", **value: Any
+    ) -> Asked:
         lane, key = f"client:{self._next('client')}", key or f"key-{order}"
+        what = value.get("what", "charge")
         value = {
-            "what": "charge",
-            "attempt": self._next(f"attempt of {order}"),
+            "what": what,
+            "attempt": self._next(f"{what} of {order}"),
             "amount_minor": self.amounts.get(order, 500),
             "currency": "EUR",
             "customer": f"cus-{order}",
             **value,
         }
-        return Asked(order, key, lane, self._write(lane, "invoke", value, order, "shop", key))
+        invoked = self._write(lane, "invoke", value, order, tenant, key)
+        return Asked(order, key, lane, invoked, tenant)
+
+    def asks_back(self, order: str, amount_minor: int | None = None, **value: Any) -> Asked:
+        """Have a client ask for its money back, under a key of its own."""
+        value = {"key": f"back-{order}", "amount_minor": amount_minor, **value}
+        return self.asks(order, what="refund", **value)
+
+    def asks_how(self, order: str, **value: Any) -> Asked:
+        """Have a client ask how its charge went."""
+        return self.asks(order, what="read", **value)
 
     def told(self, asked: Asked, outcome: Outcome = "ok", **value: Any) -> int:
         value = {"what": "answer", "outcome": outcome, **value}
         kind = MEANING[outcome].kind
         return self._write(
-            asked.lane, kind, value, asked.order, "shop", asked.key, cause=asked.invoked
+            asked.lane, kind, value, asked.order, asked.tenant, asked.key, cause=asked.invoked
         )
+
+    def refused(self, order: str, outcome: Outcome = "mismatch", **value: Any) -> None:
+        """Have a client ask and be refused at once."""
+        self.told(self.asks(order, **value), outcome)
 
     # The provider.
 
     def calls(
-        self, order: str | None, key: str | None = None, operation: str = "charge.create"
+        self,
+        order: str | None,
+        key: str | None = None,
+        operation: str = "charge.create",
+        **value: Any,
     ) -> str:
         call = f"call-{self._next('call')}"
-        value = {"what": "call", "call": call, "operation": operation}
+        value = {"what": "call", "call": call, "operation": operation, **value}
         index = self._write("provider", "receive", value, order, "acc", key)
         self._calls[call] = (order, key, index)
         return call
@@ -87,9 +109,9 @@ class Tale:
     def declines(self, call: str, /, **value: Any) -> str:
         return self._effect("declined", call, **value)
 
-    def refunds(self, charge: str, amount_minor: int) -> None:
+    def refunds(self, charge: str, amount_minor: int, key: str | None = None) -> None:
         value = self._charges[charge] | {"what": "charge.refunded", "amount_minor": amount_minor}
-        self._write("provider", "effect", value)
+        self._write("provider", "effect", value, key=key)
 
     def _effect(self, what: str, call: str, /, charge: str = "", **value: Any) -> str:
         order, key, index = self._calls[call]
@@ -149,6 +171,20 @@ class Tale:
         self._sent[attempt] = event, self._write("webhook", "send", value, order, cause=cause)
         return attempt
 
+    def forges(self, order: str, kind: str = "charge.captured") -> str:
+        """Have a stranger tell the service of something that never happened."""
+        attempt = f"att_{self._next('delivery')}"
+        event = f"evt_forged_{self._next('forgery')}"
+        value: dict[str, Any] = {"what": "attempt", "attempt": attempt, "event": event}
+        value |= {
+            "type": kind,
+            "charge": "ch_forged",
+            "url": "http://service/webhooks",
+            "forged": True,
+        }
+        self._sent[attempt] = event, self._write("webhook", "send", value, order)
+        return attempt
+
     def answered(self, attempt: str, kind: Kind = "ok", **value: Any) -> None:
         event, cause = self._sent[attempt]
         value = {"what": "attempt", "attempt": attempt, "event": event, **value}
@@ -169,6 +205,10 @@ class Tale:
     def phase(self, *names: str) -> None:
         for name in names:
             self.judge("invoke", "phase", phase=name)
+
+    def keys_expire(self) -> None:
+        """Let the documented retention of the service's keys go by."""
+        self.judge("invoke", "expired")
 
     def settles(self) -> None:
         """Heal, converge, keep quiet, and come to the reading."""

@@ -259,3 +259,76 @@ def test_a_pending_belief_says_nothing_that_could_be_false(tale: "Tale") -> None
     tale.believes("ord-1", "pending")
 
     assert judge(tale.case()).verdict == "holds"
+
+
+def test_what_another_body_is_told_is_another_claims(tale: "Tale") -> None:
+    tale.pays("ord-1")
+    tale.told(tale.asks("ord-1", variant="other_amount", amount_minor=900))
+
+    assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_status_page_may_not_say_ok_without_a_charge_either(tale: "Tale") -> None:
+    tale.told(tale.asks("ord-1"), "pending")
+    tale.told(tale.asks_how("ord-1", variant="other_tenant"), "ok")
+    assert judge(tale.case()).violations == ()
+
+    tale.told(tale.asks_how("ord-1"), "ok")
+    assert judge(tale.case()).verdict == "violated"
+
+
+def test_a_refund_that_was_granted_and_never_made_is_a_lie(tale: "Tale") -> None:
+    charge = tale.pays("ord-1")
+    tale.told(tale.asks_back("ord-1", 200))
+    tale.told(tale.asks_back("ord-1", 500, key="key-ord-1", variant="other_operation"))
+    tale.settles()
+
+    [violation] = judge(tale.case()).violations
+
+    assert violation.says == "ord-1: told 2.00 EUR refunded (attempt 1), but 0.00 EUR was"
+    assert violation.at_risk_minor == 200
+
+    tale.refunds(charge, 200)
+    assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_belief_of_a_refund_that_was_never_made_is_a_lie(tale: "Tale") -> None:
+    charge = tale.pays("ord-1")
+    tale.settles()
+    tale.believes("ord-1", "refunded")
+
+    [violation] = judge(tale.case()).violations
+
+    assert violation.says.endswith("believes it was refunded, but nothing was given back")
+
+    tale.refunds(charge, 500)
+    tale.believes("ord-1", "refunded")
+    assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_refund_that_was_asked_for_leaves_a_success_true(tale: "Tale") -> None:
+    tale.refunds(tale.pays("ord-1"), 500)
+    tale.told(tale.asks_back("ord-1"))
+    tale.settles()
+    tale.believes("ord-1", "succeeded")
+
+    assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_charge_begun_after_the_last_refusal_is_another_claims(tale: "Tale") -> None:
+    tale.refused("ord-1", "invalid")
+    tale.captures(tale.calls("ord-1", "up-1"))
+    tale.refused("ord-2", "declined")
+    tale.captures(tale.calls("ord-2", "up-2"))
+
+    assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_call_under_way_may_be_that_of_another_attempt(tale: "Tale") -> None:
+    asked = tale.asks("ord-1")
+    tale.told(tale.asks("ord-1"), "unknown")
+    call = tale.calls("ord-1", "up-1")
+    tale.told(asked, "declined")
+    tale.captures(call)
+
+    assert judge(tale.case()).verdict == "holds"

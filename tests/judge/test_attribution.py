@@ -1,5 +1,7 @@
 """Which order a charge belongs to, and by which clue."""
 
+from typing import Any
+
 import pytest
 
 from onecharge.history.attribution import Attribution, Clues, Planted, attribute
@@ -85,3 +87,52 @@ def test_what_stays_untied_is_listed_and_every_rule_is_counted() -> None:
     assert found.untied == ("ch_2",)
     assert found.counts() == {"amount": 2, "reference": 1}
     assert Attribution({}, ()).counts() == {}
+
+
+def test_the_reference_may_stand_anywhere_in_the_call() -> None:
+    for text in ("ord-2", "order ord-2, shop 7", "Payment(ord-2)"):
+        assert tied(charge(mentions=("unheard of", text)), ONE, TWO) == ("ord-2", "reference")
+
+
+def test_a_text_that_names_two_orders_ties_nothing_by_itself() -> None:
+    both = charge(mentions=("ord-1 and ord-2",), customer="cus-2")
+
+    assert tied(both, ONE, TWO) == ("ord-2", "customer")
+
+
+def twin(order: str, opened_at: int, **facts: Any) -> Planted:
+    return Planted(order, ONE.customers, ONE.amounts, opened_at=opened_at, closed_at=90, **facts)
+
+
+def test_the_charges_of_look_alikes_are_dealt_out_for_the_best() -> None:
+    orders = [twin("a", 1), twin("b", 2, told_ok=True), twin("c", 3, named=frozenset({"ch_1"}))]
+    charges = [Clues(f"ch_{n}", 50, 500, "EUR", customer="cus-1") for n in (1, 2, 3)]
+
+    found = attribute(charges, orders)
+
+    assert {name: tie.order for name, tie in found.ties.items()} == {
+        "ch_1": "c",
+        "ch_2": "b",
+        "ch_3": "a",
+    }
+    assert found.counts() == {"group": 3}
+
+
+def test_a_charge_too_many_for_a_group_is_its_first_ones() -> None:
+    charges = [Clues(f"ch_{n}", 50, 500, "EUR") for n in (1, 2, 3)]
+
+    found = attribute(charges, [twin("a", 1), twin("b", 2), TWO])
+
+    assert sorted(tie.order for tie in found.ties.values()) == ["a", "a", "b"]
+
+
+def test_orders_of_one_price_and_different_customers_are_no_group() -> None:
+    other = Planted("ord-3", frozenset({"cus-3"}), ONE.amounts, opened_at=12, closed_at=18)
+
+    assert tied(charge(amount_minor=500), ONE, other) is None
+
+
+def test_orders_of_which_nothing_is_known_are_no_group() -> None:
+    one, two = Planted("a", amounts=ONE.amounts), Planted("b", amounts=ONE.amounts)
+
+    assert tied(charge(amount_minor=500), one, two) is None

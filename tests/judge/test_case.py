@@ -219,3 +219,40 @@ def test_every_unknown_outcome_falls_into_one_bucket(tell: type["Tale"]) -> None
         "stuck": 2,
         "duplicated": 1,
     }
+
+
+def test_how_a_charge_was_tied_is_said_unless_it_named_its_order(tale: "Tale") -> None:
+    tale.asks("ord-1")
+    tale.asks("ord-2")
+    tale.captures(tale.calls(None), reference=None, customer="cus-ord-1")
+    tale.authorises(tale.calls(None), reference=None, customer=None, amount_minor=7)
+    case = tale.case()
+
+    [charge] = case.orders["ord-1"].charges
+    assert of_charge(charge).says.endswith("under no provider key (known by its customer)")
+    assert (case.unattributed, case.attribution.untied) == ((), ("ch_2",))
+
+
+def test_a_reference_may_be_found_in_what_the_call_says(tale: "Tale") -> None:
+    tale.asks("ord-1", amount_minor=0)
+    call = tale.calls(None, mentions=["paid for ord-1"])
+    tale.captures(call, reference=None, customer=None, mentions=["cus-7"])
+
+    assert [charge.tied_by for charge in tale.case().orders["ord-1"].charges] == ["reference"]
+
+
+def test_a_call_that_names_the_order_names_that_of_its_charge(tale: "Tale") -> None:
+    tale.asks("ord-1")
+    tale.captures(tale.calls("ord-1"), reference="unheard of")
+
+    assert len(tale.case().orders["ord-1"].charges) == 1
+
+
+def test_orders_of_which_no_amount_is_known_are_tied_by_their_customers() -> None:
+    about = {"what": "run", "orders": [{"order": "ord-1", "customer": "cus-1"}, {"order": "ord-2"}]}
+    taken = {"what": "charge.captured", "charge": "ch_1", "customer": "cus-1"}
+    case = case_of(
+        [Record(0, 1, "judge", "invoke", about), Record(1, 2, "provider", "effect", taken)]
+    )
+
+    assert [charge.id for charge in case.orders["ord-1"].real_charges] == ["ch_1"]

@@ -24,3 +24,9 @@ def test_nothing_judged_is_unknown_and_never_holds() -> None:
     assert Judgement.of(judged=0).verdict == "unknown"
     assert Judgement.of(judged=1).verdict == "holds"
     assert Judgement.of(judged=1, reasons=["late"]).verdict == "unknown"
+
+
+def test_nothing_judged_is_not_exercised_but_a_doubt_is() -> None:
+    assert not Judgement.of(judged=0).exercised
+    assert Judgement.of(judged=0, reasons=["late"]).exercised
+    assert Judgement.of(judged=1).exercised

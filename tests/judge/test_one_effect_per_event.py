@@ -181,3 +181,13 @@ def test_each_event_with_its_one_effect_is_right(tale: "Tale") -> None:
     tale.believes("ord-1", effects=1, effects_minor=500, effects_by_event={"evt_1": 1})
 
     assert judge(tale.case()).verdict == "holds"
+
+
+def test_a_credit_too_many_may_be_of_a_charge_that_could_not_be_tied(tale: "Tale") -> None:
+    tale.asks("ord-2")
+    tale.pays("ord-1")
+    tale.captures(tale.calls(None), reference=None, customer=None, amount_minor=7)
+    tale.settles()
+    tale.believes("ord-1", effects=2)
+
+    assert judge(tale.case()).verdict == "unknown"

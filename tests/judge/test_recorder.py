@@ -192,3 +192,10 @@ def test_a_live_key_gets_neither_to_the_disk_nor_to_the_judge(tmp_path: Path) ->
     assert record.key == removed
     assert read_history(tmp_path / "history.jsonl") == recorder.records
     recorder.close()
+
+
+def test_how_long_nothing_has_happened_is_told_by_its_clock() -> None:
+    recorder = Recorder(clock=iter([0, 2_000_000_000, 2_000_000_000]).__next__)
+
+    assert recorder.silent_for(2.0)
+    assert not recorder.silent_for(2.5)

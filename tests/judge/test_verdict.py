@@ -254,3 +254,54 @@ def test_a_scenario_that_does_not_apply_leaves_the_verdict_alone() -> None:
     assert run.verdict == "holds"
     assert run.not_applicable == [("scenario", "duplicate_events_at_once", ("webhooks",))]
     assert combine([absent], seed=1, duration_s=1).verdict == "unknown"
+
+
+def test_what_found_nothing_of_its_kind_leaves_the_scenario_alone(tale: "Tale") -> None:
+    scenario = judged(good(tale))
+    found = {one.name: one for one in scenario.invariants}
+
+    assert (scenario.verdict, scenario.reasons) == ("holds", ())
+    assert not found["refunds_never_exceed"].counts
+    assert found["one_charge_per_key"].counts
+
+
+def test_what_a_scenario_was_planned_to_exercise_must_be(tell: type["Tale"]) -> None:
+    scenario = judged(good(tell("ord-1", exercises=["refunds_never_exceed"])))
+
+    assert scenario.verdict == "unknown"
+    assert scenario.reasons == ("refunds_never_exceed: there was nothing to judge",)
+
+
+def test_over_the_whole_library_everything_must_be_put_to_the_test(tale: "Tale") -> None:
+    scenario = judged(good(tale))
+    part = combine([scenario], seed=7, duration_s=1)
+    all_of_it = combine([scenario], seed=7, duration_s=1, whole=True)
+
+    assert (part.verdict, part.reasons) == ("holds", ())
+    assert "refunds_never_exceed" in part.not_exercised
+    assert all_of_it.verdict == "unknown"
+    assert "no scenario put refunds_never_exceed to the test" in all_of_it.reasons
+    told = {one["name"]: one for one in all_of_it.to_json()["invariants"]}
+    assert (told["refunds_never_exceed"]["verdict"], told["one_charge_per_key"]["verdict"]) == (
+        "unknown",
+        "holds",
+    )
+
+
+def test_what_is_said_of_a_whole_run_speaks_of_the_same_money(tale: "Tale") -> None:
+    tale.hears(tale.pays("ord-1"), times=2)
+    tale.settles()
+    tale.believes("ord-1", effects=2)
+    run = whole(judged(tale))
+
+    assert {name for name, _ in named(run)} == {"one_effect_per_event", "books_agree"}
+    assert run.at_risk == {"EUR": 500}
+
+
+def named(run: RunVerdict) -> list[tuple[str, str]]:
+    return [
+        (one.name, violation.says)
+        for scenario in run.scenarios
+        for one in scenario.invariants
+        for violation in one.judgement.violations
+    ]
