@@ -21,8 +21,13 @@ _DRIVERS: Final = {
     "postgres": "postgresql+psycopg",
     "cockroachdb": "postgresql+psycopg",
     "sqlite": "sqlite+pysqlite",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mariadb+pymysql",
 }
-"""What we ask with, whichever driver the service itself has."""
+"""What we ask with, where the service's own driver is not there or waits in a way of its own."""
+
+_BLOCKING: Final = frozenset({"psycopg", "pysqlite", "pymysql", "mysqldb", "mysqlconnector"})
+"""Drivers that we can ask with as they are."""
 
 _STEPS_BETWEEN_LOOKS: Final = 10_000
 
@@ -84,8 +89,10 @@ def _read(url: str) -> URL:
         raise DatabaseError(
             "expected a SQLAlchemy URL as postgresql://user:password@host/name"
         ) from None
-    kind = read.drivername.partition("+")[0]
-    return read.set(drivername=_DRIVERS.get(kind, read.drivername))
+    kind, _, driver = read.drivername.partition("+")
+    if kind in _DRIVERS and (not driver or driver not in _BLOCKING):
+        return read.set(drivername=_DRIVERS[kind])
+    return read
 
 
 def _engine(url: URL, folder: Path, within_s: float) -> Engine:
