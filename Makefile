@@ -4,13 +4,19 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: verify test lint types contracts check clean
+.PHONY: verify test examples lint types contracts check clean
 
 verify: $(READY)
 	@$(BIN)/onecharge verify
 
 test: $(READY)
 	@$(BIN)/pytest
+
+# Other people's services, each made of what its community uses.
+examples: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[examples]'
+	@if command -v npm >/dev/null; then cd examples && npm install --no-audit --no-fund --no-package-lock --silent; fi
+	@$(BIN)/pytest -m examples
 
 lint: $(READY)
 	@$(BIN)/ruff check

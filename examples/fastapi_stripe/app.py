@@ -119,14 +119,16 @@ async def payments(order: str) -> list[dict[str, Any]]:
 
 
 @app.get("/orders/{order}/credits")
-async def credits(order: str) -> list[dict[str, int]]:
+async def credited(order: str) -> list[dict[str, int]]:
     async with session() as db:
         amounts = select(Credit.amount).join(Payment).where(Payment.order == order)
         return [{"amount": amount} for amount in await db.scalars(amounts)]
 
 
 @app.post("/stripe/webhook")
-async def hear(request: Request, stripe_signature: Annotated[str, Header()] = "") -> dict[str, bool]:
+async def hear(
+    request: Request, stripe_signature: Annotated[str, Header()] = ""
+) -> dict[str, bool]:
     try:
         event = stripe.Webhook.construct_event(
             await request.body(), stripe_signature, os.environ["STRIPE_WEBHOOK_SECRET"]

@@ -311,6 +311,7 @@ def _born(name: str, record: Record, call: Call | None) -> Charge:
         currency=value.get("currency", ""),
         customer=value.get("customer"),
         reference=value.get("reference") or record.order,
+        intent=value.get("intent"),
         mentions=tuple(value.get("mentions", ())),
         key_honoured=value.get("key_honoured", True),
     )

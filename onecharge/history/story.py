@@ -156,7 +156,8 @@ class Refund:
 class Charge:
     """The provider's record of taking money; real once ``captured`` has a place.
 
-    ``began`` is the place of the call that made it, if that was seen.
+    ``began`` is the place of the call that made it, if that was seen. ``intent`` is what else a
+    provider calls it by, where it speaks of intents to pay.
     """
 
     id: str
@@ -169,6 +170,7 @@ class Charge:
     currency: str
     customer: str | None = None
     reference: str | None = None
+    intent: str | None = None
     mentions: tuple[str, ...] = ()
     key_honoured: bool = True
     order: str | None = None
@@ -178,6 +180,11 @@ class Charge:
     refunded_minor: int = 0
     declined: int | None = None
     refunds: list[Refund] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a service may rightly call it."""
+        return (self.id,) if self.intent is None else (self.id, self.intent)
 
     @property
     def kept_minor(self) -> int:

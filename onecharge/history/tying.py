@@ -4,6 +4,8 @@ Rule 1: a charge that names its order is tied at once; the other clues are weigh
 Rule 2: calls, events and firings follow their charge, and only without one the order they name.
 """
 
+from collections.abc import Mapping
+
 from onecharge.history.attribution import Attribution, Clues, Planted, Tie, attribute
 from onecharge.history.case import Case
 from onecharge.history.story import Charge, OrderStory
@@ -21,9 +23,10 @@ def tie_charges(case: Case) -> None:
             ties[charge.id] = Tie(named, "reference")
     untied: tuple[str, ...] = ()
     if doubtful:
+        ids = {name: charge.id for charge in case.charges.values() for name in charge.names}
         weighed = attribute(
             (_clues(case, charge) for charge in doubtful),
-            (_planted(story) for story in case.orders.values()),
+            (_planted(story, ids) for story in case.orders.values()),
         )
         ties |= weighed.ties
         untied = weighed.untied
@@ -77,7 +80,8 @@ def _clues(case: Case, charge: Charge) -> Clues:
     )
 
 
-def _planted(story: OrderStory) -> Planted:
+def _planted(story: OrderStory, ids: Mapping[str, str]) -> Planted:
+    """Return what an order may be known by; ``ids`` are the charges by all their names."""
     last = max((answer.index for answer in story.answers), default=None)
     settled = bool(story.attempts) and not any(attempt.open for attempt in story.attempts)
     amounts = {(a.amount_minor, a.currency.upper()) for a in story.attempts}
@@ -90,7 +94,11 @@ def _planted(story: OrderStory) -> Planted:
         opened_at=story.attempts[0].invoked if story.attempts else None,
         closed_at=last if settled else None,
         told_ok=any(answer.outcome == "ok" for answer in story.answers),
-        named=frozenset(a.provider_charge for a in story.answers if a.provider_charge),
+        named=frozenset(
+            ids.get(a.provider_charge, a.provider_charge)
+            for a in story.answers
+            if a.provider_charge
+        ),
     )
 
 

@@ -104,7 +104,7 @@ def _behind(
         taken = money(before[0].amount_minor, before[0].currency)
         asked = money(attempt.amount_minor, attempt.currency)
         return f"{taken} was taken instead of {asked}", CLIENT_TO_API, GUARDS[CLIENT_TO_API]
-    if answer.provider_charge and all(c.id != answer.provider_charge for c in story.charges):
+    if answer.provider_charge and all(answer.provider_charge not in c.names for c in story.charges):
         return (
             f"{answer.provider_charge} is no charge of it",
             CLIENT_TO_API,

@@ -92,7 +92,7 @@ def _another_result(story: OrderStory, one: Attempt, two: Attempt) -> Iterator[V
     assert one.answer is not None
     assert two.answer is not None
     if names := _different_names(one.answer, two.answer):
-        real = {charge.id for charge in story.real_charges}
+        real = {name for charge in story.real_charges for name in charge.names}
         if not real.issuperset(names):  # two real charges are one_charge_per_key's to tell
             says = f"one key was answered with {names[0]} and with {names[1]}"
             yield _violation(story, two, says, "a repeated request got a result of its own")

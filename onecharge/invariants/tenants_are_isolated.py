@@ -59,7 +59,7 @@ def _owners(case: Case) -> dict[str, OrderStory]:
     told: dict[str, tuple[int, OrderStory]] = {}
     for story in case.orders.values():
         for charge in story.charges:
-            owners[charge.id] = story
+            owners |= dict.fromkeys(charge.names, story)
         for answer in story.answers:
             if answer.charge and answer.index < told.get(answer.charge, (answer.index + 1,))[0]:
                 told[answer.charge] = answer.index, story

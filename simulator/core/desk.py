@@ -98,6 +98,11 @@ class Desk:
         """Take in what the bank has decided of a charge by itself, and tell the news."""
         return self._cashier.follow(change, now)
 
+    def intent_of(self, charge: Charge) -> str | None:
+        """Return the intent that a charge was made for, if it was made for one."""
+        made = self.shelves.charges.seek(charge.id, charge.account)
+        return None if made is None else made.intent
+
     def portrait(self, charge: Charge, *, of_intent: bool) -> Newsworthy:
         """Return a charge, or its intent, as it would be shown if ``charge`` were true of it.
 

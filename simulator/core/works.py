@@ -54,6 +54,8 @@ class Works:
             "reference": charge.reference,
             "key_honoured": key_honoured,
         }
+        if intent := self.desk.intent_of(charge):
+            value["intent"] = intent
         self.sink(
             Entry(PROVIDER, "effect", value, charge.reference, call.account, call.key, call.cause)
         )

@@ -76,6 +76,14 @@ def test_a_success_about_another_amount_is_a_lie(tale: "Tale") -> None:
     assert violation.boundary == "client → API"
 
 
+def test_a_success_may_name_the_intent_instead_of_the_charge(tale: "Tale") -> None:
+    asked = tale.asks("ord-1")
+    tale.captures(tale.calls("ord-1", "up-1"), charge="ch_7", intent="pi_7")
+    tale.told(asked, provider_charge="pi_7")
+
+    assert judge(tale.case()).violations == ()
+
+
 def test_a_success_that_names_a_charge_of_nobody_is_a_lie(tale: "Tale") -> None:
     asked = tale.asks("ord-1")
     tale.captures(tale.calls("ord-1", "up-1"))

@@ -3,7 +3,6 @@
 import os
 from urllib.parse import urlsplit
 
-
 _url = urlsplit(os.environ["DATABASE_URL"])
 
 SECRET_KEY = "only for tests"  # noqa: S105

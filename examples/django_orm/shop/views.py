@@ -38,11 +38,11 @@ def pay(request):
 @require_GET
 def order(request, order):
     purchases = Purchase.objects.filter(order=order)
-    credits = Credit.objects.filter(purchase__order=order)
+    credited = Credit.objects.filter(purchase__order=order)
     return JsonResponse(
         {
             "purchases": [purchase.as_json() for purchase in purchases],
-            "credits": [{"amount": credit.amount} for credit in credits],
+            "credits": [{"amount": credit.amount} for credit in credited],
         }
     )
 
