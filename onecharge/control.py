@@ -3,17 +3,22 @@
 Rule 1: a control that fails blames nobody; it says what is misconfigured and where to look.
 Rule 2: it checks one step after the other and stops at the first that fails, since what comes
         after would fail for the same reason.
+Rule 3: whoever listens hears of every step that went well, and what was seen.
 """
 
 import asyncio
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from onecharge import diagnosis
+from onecharge.history.judgement import money
 from onecharge.history.records import Record
 from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.orders import orders_of
-from onecharge.world.read_back import ReadBack
+from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 
@@ -22,6 +27,11 @@ _LOOK_AGAIN_S = 0.05
 _PRESS_AGAIN_S = 0.2
 _BOUND_FACTOR = 10
 _LEAST_BOUND_S = 2.0
+_LOOK_FOR_LATE_CALLS_S: Final = 1.0
+"""How long a provider call is looked for that comes later than the service file says."""
+
+Tell = Callable[[str], None]
+"""Hears of a step that went well, in one line."""
 
 
 class ControlFailed(Exception):
@@ -43,23 +53,30 @@ class Passed:
         return declared_s or max(_LEAST_BOUND_S, _BOUND_FACTOR * self.took_s)
 
 
-async def clean_control(world: World, seed: int) -> Passed:
+async def clean_control(world: World, seed: int, tell: Tell = lambda _: None) -> Passed:
     """Play one plain charge and its event; raise ``ControlFailed`` at the first wrong step."""
     began_s = time.monotonic()
     recorder = world.begin_history(NAME)
-    control = _Control(world, orders_of(world.service_file, NAME, 1, seed)[0])
+    first, *others = orders_of(world.service_file, NAME, len(world.service_file.tenants), seed)
+    control = _Control(world, first, tell, recorder.records)
     async with ticking(world):
         await control.the_charge_succeeds()
-        control.the_provider_was_called(recorder.records)
-        await control.the_event_is_acknowledged(recorder.records)
+        await control.the_provider_was_called()
+        await control.the_event_is_acknowledged()
         await control.the_service_believes_it()
-    return Passed(time.monotonic() - began_s, tied=control.order_is_named(recorder.records))
+        passed = Passed(time.monotonic() - began_s, tied=control.order_is_named())
+        for order in others:
+            await _Control(world, order, tell, recorder.records).the_charge_succeeds()
+        control.the_reconciler_ran()
+    return passed
 
 
 class _Control:
-    def __init__(self, world: World, order: Order) -> None:
+    def __init__(self, world: World, order: Order, tell: Tell, records: Sequence[Record]) -> None:
         self._world = world
         self._order = order
+        self._tell = tell
+        self._records = records
         self._file = world.service_file
         self._customers = Customers.in_world(world, world.sink)
         self._read_back = ReadBack.in_world(world)
@@ -67,116 +84,136 @@ class _Control:
 
     async def the_charge_succeeds(self) -> None:
         """One press must end well; an answer of 202 is followed up by asking again."""
-        deadline_s = time.monotonic() + self._within_s
+        deadline_s = time.monotonic() + self._within_s + self._file.timing.calls_provider_within_s
         while True:
             await self._customers.press(self._order, self._within_s)
             if self._order.trouble is not None:
                 raise ControlFailed(self._order.trouble)
             if self._order.outcome == "ok":
-                return
+                break
             open_still = self._order.outcome in {"pending", "in_flight"}
             if not open_still or time.monotonic() > deadline_s:
-                raise ControlFailed(self._refused(self._world.recorder.records[-1]))
+                raise ControlFailed(self._refused())
             await asyncio.sleep(_PRESS_AGAIN_S)
+        for step in self._of_order("prepare"):
+            if step.kind == "ok":
+                prepare = self._file.prepare[step.value["step"] - 1]
+                self._tell(f"prepare: {diagnosis.request_of(prepare)} → {step.value['status']}")
+        self._tell(f"{diagnosis.request_of(self._file.charge)} → {self._answers()}")
 
-    def _refused(self, answer: Record) -> str:
-        request = f"{self._file.charge.method} {self._file.charge.path}"
-        if answer.value["error"]:
-            return f"[charge]: {request} got no answer: {answer.value['error']}"
-        status, outcome = answer.value["status"], answer.value["outcome"]
-        unread = _calls_to_nowhere(self._world.recorder.records)
-        hint = (
-            f"; the service called the provider at {unread}, which it does not know"
-            if unread
-            else ""
-        )
-        return (
-            f"[charge]: {request} was answered HTTP {status}, which reads as {outcome!r} "
-            f"by charge.answer{hint}; the answer began: {answer.value['body'][:200]!r}"
-        )
+    def _refused(self) -> str:
+        answer = self._of_order("answer")[-1]
+        asked = next(r for r in self._records if r.index == answer.cause)
+        says = diagnosis.of_the_answer(self._file, asked, answer, self._seen())
+        if fallen := self._world.services.fallen():
+            return f"{says}; {fallen}"
+        if (answer.value["status"] or 0) >= 500:
+            return says + self._world.services.last_words(asked.value["instance"])
+        return says
 
-    def the_provider_was_called(self, records: list[Record]) -> None:
+    def _answers(self) -> str:
+        """Say how the customer was answered, again and again if it took several answers."""
+        told = [(a.value["status"], a.value["outcome"]) for a in self._of_order("answer")]
+        steps = [f"{status}, read as {outcome}" for status, outcome in dict.fromkeys(told)]
+        tenants = f" (tenant {self._order.tenant})" if len(self._file.tenants) > 1 else ""
+        return ", then ".join(steps) + tenants
+
+    async def the_provider_was_called(self) -> None:
         """The charge must have reached our provider, once, and be tied to the order."""
-        charges = [r for r in records if r.what == "charge.captured"]
+        charges = await self._captured()
         if not charges:
-            calls = [r for r in records if (r.lane, r.kind) == ("provider", "receive")]
-            variables = ", ".join(
-                name for name, text in self._file.service.env.items() if "{provider_url}" in text
-            )
-            raise ControlFailed(
-                "the service says it charged, and the provider has no charge: "
-                + (
-                    f"it was called {len(calls)} time(s), by no charge that was captured"
-                    if calls
-                    else "your service never called the provider; is "
-                    f"{variables or 'the variable with {provider_url} in [service.env]'} read?"
-                )
-            )
+            raise ControlFailed(diagnosis.of_no_charge(self._file, self._seen()))
         if len(charges) > 1:
-            raise ControlFailed(
-                f"one plain order made {len(charges)} real charges: "
-                f"{', '.join(str(r.value['charge']) for r in charges)}. No fault was on; "
-                "look at [charge] first: does one press send one order?"
-            )
-        amount = charges[0].value["amount_minor"]
-        if amount != self._order.amount_minor:
-            raise ControlFailed(
-                f"[charge]: ordered {self._order.amount_minor} minor units, charged {amount}: "
-                "does the template send {amount_minor} in the unit that the service expects?"
-            )
+            raise ControlFailed(diagnosis.of_several_charges(charges))
+        charge = charges[0]
+        if wrong := diagnosis.of_the_amount(self._file, self._order, charge):
+            raise ControlFailed(wrong)
+        tie = diagnosis.tie_of(self._file, self._order, charge)
+        if tie is None:
+            raise ControlFailed(diagnosis.of_an_untied_charge(self._file, charge))
+        amount = money(charge.value["amount_minor"], charge.value["currency"].upper())
+        key = f"key {charge.key}" if charge.key else "no idempotency key"
+        self._tell(
+            f"the provider was called once: {charge.value['charge']}, {amount}, {key}; "
+            f"tied to the order by its {tie}"
+        )
 
-    def order_is_named(self, records: list[Record]) -> bool:
-        """Tell whether every charge and every call that could make one names the order."""
-        charges = [r for r in records if r.what.startswith("charge.")]
+    def order_is_named(self) -> bool:
+        """Tell whether every charge names the order."""
+        charges = [r for r in self._records if r.what.startswith("charge.")]
         return all(r.order == self._order.reference for r in charges)
 
-    async def the_event_is_acknowledged(self, records: list[Record]) -> None:
+    async def _captured(self) -> list[Record]:
+        """Return the real charges, when the service has had the time it asks for."""
+        if not self._real_charges() and self._file.capture is not None:
+            key = f"{self._order.key}-capture"
+            await self._customers.capture(self._order, self._within_s, key=key)
+        began_s = time.monotonic()
+        declared_s = self._file.timing.calls_provider_within_s
+        if not await self._charged_by(began_s + declared_s) and await self._charged_by(
+            began_s + declared_s + _LOOK_FOR_LATE_CALLS_S
+        ):
+            after_s = time.monotonic() - began_s
+            raise ControlFailed(diagnosis.of_a_late_charge(self._file, after_s))
+        return self._real_charges()
+
+    async def _charged_by(self, deadline_s: float) -> bool:
+        while not self._real_charges() and time.monotonic() < deadline_s:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        return bool(self._real_charges())
+
+    async def the_event_is_acknowledged(self) -> None:
         """The webhook for the charge must be answered as the provider demands."""
         if self._file.webhook is None or not self._file.capabilities.webhooks:
             return
         deadline_s = time.monotonic() + self._within_s
         while time.monotonic() < deadline_s:
-            if any(r.lane == "webhook" and r.kind == "ok" for r in records):
-                return
+            for record in self._records:
+                if record.lane == "webhook" and record.kind == "ok":
+                    status = record.value["status"]
+                    self._tell(f"webhook: POST {self._file.webhook.path} → {status}, acknowledged")
+                    return
             await asyncio.sleep(_LOOK_AGAIN_S)
             self._world.simulator.hasten_deliveries()
-        raise ControlFailed(
-            "[webhook]: the event of a plain charge was not acknowledged at "
-            f"{self._file.webhook.path} ({_last_try(records)}); "
-            "are path and secret the ones that the service uses?"
-        )
+        raise ControlFailed(diagnosis.of_the_webhook(self._file, self._records))
 
     async def the_service_believes_it(self) -> None:
         """What is read back must agree with the provider before anything is broken."""
-        deadline_s = time.monotonic() + self._within_s
+        deadline_s = time.monotonic() + self._within_s + self._file.timing.books_within_s
         while True:
             belief = await self._read_back.of(self._order)
-            wrong = None
-            if belief.error:
-                wrong = belief.error
-            elif belief.status not in {None, "succeeded"}:
-                wrong = f"[read] finds the order {belief.status}, although it was paid"
-            elif belief.effects not in {None, 1}:
-                wrong = f"[effects] finds {belief.effects} effects of one plain order, expected 1"
+            wrong = diagnosis.of_the_belief(self._order, belief)
             if wrong is None:
-                return
+                break
             if time.monotonic() > deadline_s:
                 raise ControlFailed(wrong)
             await asyncio.sleep(_LOOK_AGAIN_S)
+        if seen := _seen_of(belief):
+            self._tell(f"read back: {seen}")
+
+    def the_reconciler_ran(self) -> None:
+        """What ``[tick]`` names must have gone well, or it heals nothing later."""
+        if wrong := diagnosis.of_the_tick(self._records):
+            raise ControlFailed(wrong)
+
+    def _seen(self) -> list[Record]:
+        """Return what was seen of this order, and of nobody's."""
+        return [r for r in self._records if r.order in {None, self._order.reference}]
+
+    def _of_order(self, what: str) -> list[Record]:
+        return [
+            r
+            for r in self._records
+            if r.what == what and r.kind != "invoke" and r.order == self._order.reference
+        ]
+
+    def _real_charges(self) -> list[Record]:
+        return [r for r in self._records if r.what == "charge.captured"]
 
 
-def _calls_to_nowhere(records: list[Record]) -> str | None:
-    """Return the first provider call that its dialect does not know, as method and path."""
-    for record in records:
-        if record.lane == "provider" and record.value.get("operation") == "unknown":
-            return f"{record.value['method']} {record.value['path']}"
-    return None
-
-
-def _last_try(records: list[Record]) -> str:
-    """Say what became of the last attempt at telling the service of an event."""
-    for record in reversed(records):
-        if record.lane == "webhook" and record.kind in {"fail", "unknown"}:
-            error = record.value.get("error")
-            return f"last: {error or 'HTTP ' + str(record.value.get('status'))}"
-    return "no event was sent"
+def _seen_of(belief: Belief) -> str:
+    """Say what the service believes, as far as its file says how to ask."""
+    parts = [] if belief.status is None else [str(belief.status)]
+    if belief.effects is not None:
+        parts.append(f"{belief.effects} effect(s)")
+    return ", ".join(parts)

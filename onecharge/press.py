@@ -264,6 +264,8 @@ def completion(
     }
     if (code := _found(answer.error, body)) is not None:
         value["error_code"] = code
+    if outcome != "ok":
+        value |= _unclear(answer, heard)
     if answer.stable_fields and MEANING[outcome].kind != "unknown":
         value["stable"] = {path: found(path, body) for path in answer.stable_fields}
     _keep(order, heard)
@@ -273,6 +275,13 @@ def completion(
         _note(order, answer, outcome, charge, body, variant=variant)
     key = order.key if key is None else key
     return Entry(lane, MEANING[outcome].kind, value, order.reference, order.tenant, key, cause)
+
+
+def _unclear(answer: Answer, heard: Heard) -> dict[str, str | None]:
+    """Return what else a reader wants to know of an answer that is no success."""
+    if "location" in heard.headers:
+        return {"location": redacted(heard.headers["location"][:_EXCERPT])}
+    return {} if heard.body is None else {"word": _text(found(answer.status, heard.body))}
 
 
 def _outcome(order: Order, answer: Answer, heard: Heard, what: Asked) -> Outcome:

@@ -55,14 +55,24 @@ class FileError(Exception):
 
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """Return the file's data and its text; raise ``FileError`` if it cannot be read or parsed."""
+    text = read_text(path)
+    return parsed(text, path), text
+
+
+def read_text(path: Path) -> str:
+    """Return what stands in the file; raise ``FileError`` if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+
+
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """Return the data of a text; raise ``FileError`` if it is no TOML."""
     try:
-        return tomllib.loads(text), text
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{path}: not valid TOML: {error}") from None
 

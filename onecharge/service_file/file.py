@@ -25,7 +25,8 @@ from onecharge.toml_file import (
     Section,
     field_on,
     line_of,
-    read_toml,
+    parsed,
+    read_text,
     validated,
 )
 
@@ -163,7 +164,12 @@ class ServiceFile(Section):
 
 def read_service_file(path: Path) -> ServiceFile:
     """Return the service file at ``path``; raise ``FileError`` with one clear sentence if not."""
-    data, text = read_toml(path)
+    return service_file_of(read_text(path), path)
+
+
+def service_file_of(text: str, path: Path) -> ServiceFile:
+    """Return the service file that this text would be at ``path``; raise ``FileError`` if none."""
+    data = parsed(text, path)
     _refuse_secrets(text, path)
     service_file = validated(ServiceFile, data, text, path)
     folder = path.parent / service_file.service.folder

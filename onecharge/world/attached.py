@@ -60,6 +60,10 @@ class AttachedService:
     def fallen(self) -> None:
         """Nothing is known of its processes."""
 
+    def last_words(self, url: str) -> str:  # noqa: ARG002 - as the protocol asks
+        """Its logs are elsewhere."""
+        return ""
+
     async def _until_ready(self, url: str) -> None:
         try:
             await until_answered(url + self._ready, self._within_s, still=lambda: True)

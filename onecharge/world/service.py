@@ -64,6 +64,9 @@ class Services(Protocol):
     def serving(self, source: str) -> str:
         """Return the process behind a provider call; a browser is served by the first instance."""
 
+    def last_words(self, url: str) -> str:
+        """Return the end of the log of the instance that listens there, if we have it."""
+
 
 class ServiceProcesses:
     """All processes of a service that we start."""
@@ -172,6 +175,10 @@ class ServiceProcesses:
         for process in self._fallen():
             return f"{_field_of(process)}: {process.name} has ended{end_of(process.log)}"
         return None
+
+    def last_words(self, url: str) -> str:
+        """Return the end of the log of the instance that listens there."""
+        return next(end_of(instance.log) for instance in self.instances if instance.url == url)
 
     def _fallen(self) -> list[Process]:
         running = self._supervisor.running

@@ -1,0 +1,286 @@
+"""What may be wrong when the clean control fails, and where to look. No I/O.
+
+Rule 1: nobody is blamed: no fault was on, so what does not fit is most likely the service file.
+Rule 2: a diagnosis says what was done, what came back, what was expected, and what to look at.
+Rule 3: the most particular explanation speaks; what the provider saw of it stands behind it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from onecharge.history.attribution import Clues, Planted, TieRule, attribute
+from onecharge.history.outcomes import REFUSED
+from onecharge.history.records import Record
+from onecharge.press import Order
+from onecharge.service_file import Request, ServiceFile
+from onecharge.templates import placeholders
+from onecharge.world.read_back import Belief
+
+_SHOWN = 200
+_NO_REDIRECTS = (
+    "redirect and hosted-checkout flows are not supported; if it leads to a log-in page, "
+    "log in by [[prepare]]"
+)
+
+
+def of_the_answer(
+    file: ServiceFile, asked: Record, answer: Record, records: Sequence[Record]
+) -> str:
+    """Say why an answer to a plain charge, or to the question after it, is no success."""
+    value = answer.value
+    request = f"[charge]: {request_of(file.charge)}"
+    if asked.what == "read" and file.charge.poll is not None:
+        request = f"[charge.poll]: {request_of(file.charge.poll)}"
+    says = _unanswered(value) if value["status"] is None else _misread(file, value)
+    trouble = _trouble_of(file, records)
+    return f"{request} {says}" + (f"; the service {trouble}" if trouble else "")
+
+
+def of_no_charge(file: ServiceFile, records: Sequence[Record]) -> str:
+    """Say why the provider has no charge although the service says that it charged."""
+    says = "the service says it charged, and the provider has no charge: "
+    calls = list(_calls(records))
+    if not calls:
+        variables = ", ".join(
+            name for name, text in file.service.env.items() if "{provider_url}" in text
+        )
+        if file.service.attached:
+            where = f"does it call {file.provider.listen}, and nobody else (provider.listen)?"
+        elif variables:
+            where = f"is {variables} read?"
+        else:
+            where = "no variable of [service.env] has {provider_url}; how does it know where?"
+        return f"{says}your service never called the provider; {where}"
+    if trouble := _trouble_of(file, records):
+        return f"{says}it {trouble}"
+    authorised = any(r.what == "charge.authorised" for r in records)
+    if authorised:
+        return (
+            f"{says}it was authorised and not captured; if your service captures later, "
+            "say by which request in a table [capture]"
+        )
+    return f"{says}it was called {len(calls)} time(s), by no charge that was captured"
+
+
+def of_a_late_charge(file: ServiceFile, after_s: float) -> str:
+    """Say that the provider was called after the answer, which the file does not allow."""
+    return (
+        f"[timing]: the provider was called {after_s:.1f} s after the service had answered; "
+        f"expected within calls_provider_within_s = {file.timing.calls_provider_within_s:g}. "
+        "If a worker charges, say how long it may take"
+    )
+
+
+def of_several_charges(charges: Sequence[Record]) -> str:
+    """Say that one press made more than one charge."""
+    names = ", ".join(str(r.value["charge"]) for r in charges)
+    return (
+        f"one plain order made {len(charges)} real charges: {names}. No fault was on; "
+        "look at [charge] first: does one press send one order?"
+    )
+
+
+def of_the_amount(file: ServiceFile, order: Order, charge: Record) -> str | None:
+    """Say that another amount or currency was charged than ordered, or None."""
+    amount, currency = charge.value["amount_minor"], str(charge.value["currency"])
+    if amount != order.amount_minor:
+        fixed = "" if file.orders.amounts else "; has it a price list? then say [orders] amounts"
+        return (
+            f"[charge]: ordered {order.amount_minor} minor units, charged {amount}: "
+            "does the template send {amount_minor}, or {amount_decimal}, in the unit that the "
+            f"service expects{fixed}?"
+        )
+    if currency.upper() != order.currency:
+        return (
+            f"[orders]: ordered in {order.currency}, charged in {currency.upper()}: "
+            "does the template send {currency}, or is orders.currency another?"
+        )
+    return None
+
+
+def tie_of(file: ServiceFile, order: Order, charge: Record) -> TieRule | None:
+    """Return what ties the charge to its order beyond doubt, whoever else is about; or None."""
+    value = charge.value
+    references = (value.get("reference"), charge.order)
+    clues = Clues(
+        charge=str(value["charge"]),
+        at=charge.index,
+        amount_minor=value["amount_minor"],
+        currency=str(value["currency"]).upper(),
+        references=tuple(reference for reference in references if reference),
+        customer=value.get("customer"),
+    )
+    # A price list makes many orders of one amount.
+    amounts = frozenset() if file.orders.amounts else {(order.amount_minor, order.currency)}
+    planted = Planted(order.reference, frozenset({order.customer}), frozenset(amounts))
+    tie = attribute([clues], [planted]).ties.get(clues.charge)
+    return tie.rule if tie else None
+
+
+def of_an_untied_charge(file: ServiceFile, charge: Record) -> str:
+    """Say that nothing ties a charge to its order, and how to mend it."""
+    where = "metadata" if file.provider.dialect == "stripe" else "reference"
+    return (
+        f"{charge.value['charge']} cannot be tied to its order: it carries neither {{order}} nor "
+        f"{{customer}}, and prices of a list fit many. Have the service pass {{order}} on to the "
+        f"provider, as {where}, or give every order an amount of its own"
+    )
+
+
+def of_the_webhook(file: ServiceFile, records: Sequence[Record]) -> str:
+    """Say why the event of a plain charge was not acknowledged."""
+    assert file.webhook is not None
+    tried = [r for r in records if r.lane == "webhook" and r.kind in {"fail", "unknown"}]
+    says = f"[webhook]: the event of a plain charge was not acknowledged at {file.webhook.path}"
+    if not tried:
+        return f"{says} (no event was sent)"
+    status = tried[-1].value.get("status")
+    if status is None:
+        return f"{says} (last: {tried[-1].value.get('error')}); does the service listen there?"
+    match status:
+        case 400 | 401 | 403:
+            look = (
+                "its signature may be refused: is the secret the one that the service uses "
+                "({webhook_secret} in [service.env])?"
+            )
+        case 404 | 405:
+            look = "is this the path where the service takes events?"
+        case _ if 300 <= status < 400:
+            look = "providers follow no redirects: does the path need its last slash?"
+        case _ if status >= 500:
+            look = "the service failed at it; its log may say why"
+        case _:
+            look = "expected a 2xx"
+    return f"{says} (last: HTTP {status}); {look}"
+
+
+def of_the_belief(order: Order, belief: Belief) -> str | None:
+    """Say in what the service disagrees with the provider about a plain order, or None."""
+    if belief.error:
+        return belief.error
+    if belief.status not in {None, "succeeded"}:
+        return f"[read] finds the order {belief.status}, although it was paid"
+    if belief.amount_minor not in {None, order.amount_minor}:
+        return (
+            f"[read] amount_minor finds {belief.amount_minor}, expected {order.amount_minor}: "
+            "is it in minor units?"
+        )
+    if belief.effects not in {None, 1}:
+        return f"[effects] finds {belief.effects} effects of one plain order, expected 1"
+    if belief.effects_minor not in {None, order.amount_minor}:
+        return (
+            f"[effects] amount_minor finds {belief.effects_minor}, expected {order.amount_minor}: "
+            "is it in minor units?"
+        )
+    return None
+
+
+def of_the_tick(records: Sequence[Record]) -> str | None:
+    """Say that the reconciler cannot be run, or None."""
+    for record in records:
+        if record.what == "tick":
+            return f"[tick]: {record.value['error']}"
+    return None
+
+
+def request_of(request: Request) -> str:
+    """Name a request as people do."""
+    return f"{request.method} {request.path}"
+
+
+def _unanswered(value: Any) -> str:
+    error = value["error"]
+    if error == REFUSED:
+        return "got no answer: the connection was refused; does the service listen there?"
+    return f"got no answer: {error}"
+
+
+def _misread(file: ServiceFile, value: Any) -> str:
+    status, outcome = value["status"], value["outcome"]
+    began = f"; the answer began: {value['body'][:_SHOWN]!r}"
+    reads = f"was answered HTTP {status}, which reads as {outcome!r} by charge.answer"
+    match status:
+        case _ if 300 <= status < 400:
+            where = f" to {value['location']}" if value.get("location") else ""
+            return f"was answered with a redirect, HTTP {status}{where}: {_NO_REDIRECTS}"
+        case 401 | 403:
+            return f"{reads}: {_not_let_in(file)}{began}"
+        case 404 | 405:
+            return f"{reads}: has the service this path, with this method?{began}"
+        case 400 | 415 | 422:
+            return f"{reads}: is its body what the service takes?{began}"
+        case _ if 200 <= status < 300:
+            return _misread_success(file, value) + began
+    return reads + began
+
+
+def _misread_success(file: ServiceFile, value: Any) -> str:
+    """Say why a 2xx is not understood as a success; ``value`` is that of its record."""
+    answer, status, outcome = file.charge.answer, value["status"], value["outcome"]
+    reads = f"was answered HTTP {status}, which reads as {outcome!r} by charge.answer"
+    word = value.get("word")
+    if outcome == "pending":
+        how = (
+            "and went on doing so; how does a customer learn the outcome? Say [charge.poll]"
+            if file.charge.poll is None
+            else "and went on doing so while [charge.poll] asked"
+        )
+        return f"{reads}, {how}, or the words in charge.answer.succeeded"
+    if outcome == "declined":
+        return f"{reads}: {word!r} is one of charge.answer.failed, and no fault was on"
+    if "word" not in value:
+        return f"{reads}: expected JSON; say charge.answer.succeeded_statuses if it has no body"
+    if word is None:
+        return f"{reads}: expected a word for its status at {answer.status}, found nothing there"
+    known = (*answer.succeeded, *answer.pending, *answer.failed)
+    return (
+        f"{reads}: its status {word!r} is in none of charge.answer.succeeded, pending and failed "
+        f"({', '.join(known)})"
+    )
+
+
+def _not_let_in(file: ServiceFile) -> str:
+    """Say what to look at when the service knows its customer not."""
+    named = {
+        name
+        for request in (*file.prepare, file.charge)
+        for part in (request.path, request.headers, request.json_body, request.form)
+        for name in placeholders(part)
+    }
+    if "token" in named:
+        tenants = ", ".join(file.tenants)
+        return f"is the credential in [tenants] ({tenants}) one that the service knows?"
+    if file.prepare or file.headers_command:
+        return "does [[prepare]] or headers_command log its customer in?"
+    return (
+        "it wants a credential, and no request names {token}; give one in [tenants] and send it, "
+        'as headers = { Authorization = "Bearer {token}" }'
+    )
+
+
+def _trouble_of(file: ServiceFile, records: Sequence[Record]) -> str | None:
+    for call in _calls(records):
+        request = f"{call.value['method']} {call.value['path']}"
+        if call.value.get("operation") == "unknown":
+            return (
+                f"called the provider at {request}, which the dialect {file.provider.dialect!r} "
+                "does not know"
+            )
+    for call in _calls(records):
+        status = _status_of(call, records)
+        if status is not None and status >= 400:
+            request = f"{call.value['method']} {call.value['path']}"
+            return f"was told HTTP {status} by the provider, at {request}"
+    return None
+
+
+def _calls(records: Sequence[Record]) -> Iterator[Record]:
+    return (r for r in records if (r.lane, r.kind) == ("provider", "receive"))
+
+
+def _status_of(call: Record, records: Sequence[Record]) -> int | None:
+    for record in records:
+        if record.what == "reply" and record.value.get("call") == call.value["call"]:
+            status: int | None = record.value.get("status")
+            return status
+    return None

@@ -1,0 +1,383 @@
+"""The clean control says step by step what it sees, and at the first that fails, why it may be.
+
+A service in a few lines runs beside the control and is attached to; one thing is wrong with it,
+or with its file.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from onecharge.control import ControlFailed, clean_control
+from onecharge.service_file import read_service_file
+from onecharge.world.ports import free_port
+from onecharge.world.world import standing
+
+FILE = """
+[service]
+name = "tiny"
+urls = ["{url}"]
+
+[provider]
+dialect = "generic"
+listen = "{listen}"
+
+[charge]
+path = "/pay"
+headers = {{ Idempotency-Key = "{{key}}" }}
+json = {{ order = "{{order}}", cents = "{{amount_minor}}", who = "{{customer}}" }}
+
+[read]
+path = "/sales/{{order}}"
+status = "$.status"
+charge = "$.id"
+
+[effects]
+path = "/sales/{{order}}"
+each = "$.credits[*]"
+amount_minor = "$.cents"
+
+[webhook]
+path = "/news"
+
+[timing]
+answers_within_s = {within_s}
+
+[capabilities]
+refunds = false
+"""
+
+Sale = dict[str, Any]
+Change = tuple[str, str]
+
+POLL: Change = ("[read]", '[charge.poll]\npath = "/status/{order}"\nevery_ms = 10\n\n[read]')
+PRICES: Change = ("[charge]", "[orders]\namounts = [500]\n\n[charge]")
+TOKEN: Change = ("headers = {", 'headers = { Authorization = "Bearer {token}",')
+LATER: Change = ("[timing]", "[timing]\ncalls_provider_within_s = 30")
+
+
+def succeeded(_: Sale) -> web.Response:
+    return web.json_response({"status": "succeeded", "id": "pay-1"}, status=201)
+
+
+def answers(status: int, body: object = None, **headers: str) -> Callable[[Sale], web.Response]:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return lambda _: web.Response(status=status, text=text, headers=headers)
+
+
+def all_told(sale: Sale) -> dict[str, Any]:
+    body = {"amount_minor": sale["cents"], "currency": "EUR"}
+    return body | {"reference": sale["order"], "customer": sale["who"]}
+
+
+def booked(sale: Sale) -> Sale:
+    return {"status": "succeeded", "credits": [{"cents": sale["cents"]}]}
+
+
+@dataclass
+class Tiny:
+    """A charge service that is right, but for what is said."""
+
+    provider_path: str = "/v1/charges"
+    token: str = "shop"
+    passes_on: Callable[[Sale], dict[str, Any]] = all_told
+    charges: int = 1
+    answers: Callable[[Sale], web.Response] = succeeded
+    hears: int = 200
+    books: Callable[[Sale], Sale] = booked
+    behind: bool = False
+    """Whether it answers first, and calls the provider when it has been asked for the outcome."""
+
+    provider_url: str = ""
+    sales: dict[str, Sale] = field(default_factory=dict)
+    work: set["asyncio.Task[None]"] = field(default_factory=set)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        match request.path.split("/"):
+            case ["", ""]:
+                return web.Response()
+            case ["", "pay"]:
+                sale: Sale = json.loads(await request.read())
+                charging = asyncio.create_task(self.charge(sale))
+                self.work.add(charging)
+                if not self.behind:
+                    await charging
+                return self.answers(sale)
+            case ["", "sales", order]:
+                return web.json_response(self.books(self.sales[order]))
+            case ["", "status", order] if order in self.sales:
+                return succeeded({})
+            case ["", "news"]:
+                return web.Response(status=self.hears)
+        return web.Response(status=404)
+
+    async def charge(self, sale: Sale) -> None:
+        for number in range(self.charges):
+            headers = {
+                "Authorization": f"Bearer {self.token}",
+                "Idempotency-Key": f"{sale['order']}-{number}",
+            }
+            url = self.provider_url + self.provider_path
+            async with (
+                aiohttp.ClientSession(headers=headers) as session,
+                session.post(url, json=self.passes_on(sale)) as answer,
+            ):
+                await answer.read()
+        self.sales[sale["order"]] = sale
+
+
+async def control(
+    folder: Path, tiny: Tiny, *changes: Change, within_s: float = 60, heard: list[str] | None = None
+) -> list[str]:
+    """Run the clean control on a service, with its file changed; return the steps it told."""
+    steps: list[str] = [] if heard is None else heard
+    async with AsyncExitStack() as stack:
+        runner = web.ServerRunner(web.Server(tiny.handle))
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        url, listen = f"http://127.0.0.1:{runner.addresses[0][1]}", f"127.0.0.1:{free_port()}"
+        text = FILE.format(url=url, listen=listen, within_s=within_s)
+        for old, new in changes:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        (folder / "onecharge.toml").write_text(text)
+        tiny.provider_url = f"http://{listen}"
+        service_file = read_service_file(folder / "onecharge.toml")
+        world = await stack.enter_async_context(standing(service_file, folder / "run", seed=1))
+        await clean_control(world, 1, steps.append)
+    return steps
+
+
+async def test_every_step_that_goes_well_is_told_with_what_was_seen(tmp_path: Path) -> None:
+    assert await control(tmp_path, Tiny()) == [
+        "POST /pay → 201, read as ok",
+        (
+            "the provider was called once: ch_1, 10.01 EUR, key ord-128c9c2a-1-0; tied to the "
+            "order by its reference"
+        ),
+        "webhook: POST /news → 200, acknowledged",
+        "read back: succeeded, 1 effect(s)",
+    ]
+
+
+async def test_preparing_polling_and_charging_later_are_steps_as_well(tmp_path: Path) -> None:
+    tiny = Tiny(answers=answers(202, {"status": "pending", "id": "pay-1"}), behind=True)
+    prepare = ("[charge]", '[[prepare]]\nmethod = "GET"\npath = "/"\n\n[charge]')
+
+    steps = await control(tmp_path, tiny, POLL, LATER, prepare)
+
+    assert steps[0] == "prepare: GET / → 200"
+    assert steps[1].startswith("POST /pay → 202, read as pending, then ")
+    assert steps[1].endswith(" 201, read as ok")
+    assert "the provider was called once" in steps[2]
+
+
+async def test_every_tenant_is_let_in(tmp_path: Path) -> None:
+    tenants = ("[timing]", '[tenants]\nshop = "shop"\nother = "other"\n\n[timing]')
+
+    steps = await control(tmp_path, Tiny(), tenants, TOKEN)
+
+    assert steps[0] == "POST /pay → 201, read as ok (tenant other)"
+    assert steps[-1] == "POST /pay → 201, read as ok (tenant shop)"
+
+
+UNTOLD: dict[str, Any] = {"amount_minor": 500, "currency": "EUR"}
+
+WAITS = {"pending for ever", "asked in the wrong place", "event refused", "not believed"}
+"""Misfits that may yet mend themselves, so that the control waits for as long as it may."""
+
+MISFITS: dict[str, tuple[Tiny, tuple[Change, ...], str]] = {
+    "no such path": (
+        Tiny(),
+        (("/pay", "/nowhere"),),
+        (
+            "[charge]: POST /nowhere was answered HTTP 404, which reads as 'invalid' by "
+            "charge.answer: has the service this path, with this method?"
+        ),
+    ),
+    "not let in, and no token sent": (
+        Tiny(answers=answers(401)),
+        (),
+        "it wants a credential, and no request names {token}; give one in [tenants] and send it",
+    ),
+    "not let in with the token": (
+        Tiny(answers=answers(403)),
+        (TOKEN,),
+        "is the credential in [tenants] (shop) one that the service knows?",
+    ),
+    "not let in although logged in": (
+        Tiny(answers=answers(401)),
+        (("[charge]", '[[prepare]]\nmethod = "GET"\npath = "/"\n\n[charge]'),),
+        "does [[prepare]] or headers_command log its customer in?",
+    ),
+    "preparing fails": (
+        Tiny(),
+        (("[charge]", '[[prepare]]\npath = "/login"\n\n[charge]'),),
+        "[[prepare]] 1: POST /login was answered HTTP 404, expected a 2xx",
+    ),
+    "body not taken": (
+        Tiny(answers=answers(400, {"error": "currency?"})),
+        (),
+        (
+            "HTTP 400, which reads as 'invalid' by charge.answer: is its body what the service "
+            """takes?; the answer began: '{"error": "currency?"}'"""
+        ),
+    ),
+    "redirect": (
+        Tiny(answers=answers(302, "", Location="https://pay.example/checkout")),
+        (),
+        (
+            "was answered with a redirect, HTTP 302 to https://pay.example/checkout: redirect and "
+            "hosted-checkout flows are not supported"
+        ),
+    ),
+    "no JSON": (
+        Tiny(answers=answers(200, "<h1>Thanks</h1>")),
+        (),
+        (
+            "expected JSON; say charge.answer.succeeded_statuses if it has no body; the answer "
+            "began: '<h1>Thanks</h1>'"
+        ),
+    ),
+    "no word": (
+        Tiny(answers=answers(200, {"state": "paid"})),
+        (),
+        "expected a word for its status at $.status, found nothing there",
+    ),
+    "another word": (
+        Tiny(answers=answers(200, {"status": "PAID"})),
+        (),
+        (
+            "its status 'PAID' is in none of charge.answer.succeeded, pending and failed "
+            "(succeeded, pending, processing, failed)"
+        ),
+    ),
+    "a word for a failure": (
+        Tiny(answers=answers(200, {"status": "failed"})),
+        (),
+        "'failed' is one of charge.answer.failed, and no fault was on",
+    ),
+    "pending for ever": (
+        Tiny(answers=answers(202, {"status": "pending"})),
+        (),
+        (
+            "reads as 'pending' by charge.answer, and went on doing so; how does a customer learn "
+            "the outcome? Say [charge.poll]"
+        ),
+    ),
+    "asked in the wrong place": (
+        Tiny(answers=answers(202, {"status": "pending"})),
+        (POLL, ('"/status/', '"/nowhere/')),
+        "[charge.poll]: GET /nowhere/{order} was answered HTTP 404",
+    ),
+    "provider unknown to the dialect": (
+        Tiny(provider_path="/v1/foo", answers=answers(500, "sorry")),
+        (),
+        (
+            "HTTP 500, which reads as 'unknown' by charge.answer; the answer began: 'sorry'; the "
+            "service called the provider at POST /v1/foo, which the dialect 'generic' does not know"
+        ),
+    ),
+    "refused by the provider": (
+        Tiny(passes_on=lambda _: {}, answers=answers(500, "sorry")),
+        (),
+        "; the service was told HTTP 422 by the provider, at POST /v1/charges",
+    ),
+    "never called": (
+        Tiny(charges=0),
+        (),
+        (
+            "the provider has no charge: your service never called the provider; does it call "
+            "127.0.0.1:"
+        ),
+    ),
+    "charged elsewhere": (
+        Tiny(provider_path="/v2/charges"),
+        (),
+        "the provider has no charge: it called the provider at POST /v2/charges, which the dialect",
+    ),
+    "authorised only": (
+        Tiny(passes_on=lambda sale: all_told(sale) | {"capture": False}),
+        (),
+        "it was authorised and not captured; if your service captures later, say by which request",
+    ),
+    "charged twice": (
+        Tiny(charges=2),
+        (),
+        "one plain order made 2 real charges: ch_1, ch_2. No fault was on; look at [charge] first",
+    ),
+    "another amount": (
+        Tiny(passes_on=lambda sale: all_told(sale) | {"amount_minor": 7}),
+        (),
+        (
+            "[charge]: ordered 1001 minor units, charged 7: does the template send {amount_minor}, "
+            "or {amount_decimal}, in the unit that the service expects; has it a price list?"
+        ),
+    ),
+    "another currency": (
+        Tiny(passes_on=lambda sale: all_told(sale) | {"currency": "USD"}),
+        (),
+        "[orders]: ordered in EUR, charged in USD: does the template send {currency}",
+    ),
+    "tied by nothing": (
+        Tiny(passes_on=lambda _: UNTOLD),
+        (PRICES,),
+        "ch_1 cannot be tied to its order: it carries neither {order} nor {customer}",
+    ),
+    "event refused": (
+        Tiny(hears=401),
+        (),
+        "not acknowledged at /news (last: HTTP 401); its signature may be refused: is the secret",
+    ),
+    "not believed": (
+        Tiny(books=lambda _: {"status": "pending"}),
+        (),
+        "[read] finds the order pending, although it was paid",
+    ),
+    "a reconciler that fails": (
+        Tiny(),
+        (("[timing]", '[tick]\npath = "/nowhere"\n\n[timing]'),),
+        "[tick]: GET /nowhere: HTTP 404",
+    ),
+}
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+async def test_a_misfit_is_explained(misfit: str, tmp_path: Path) -> None:
+    tiny, changes, says = MISFITS[misfit]
+
+    with pytest.raises(ControlFailed) as failed:
+        await control(tmp_path, tiny, *changes, within_s=1.5 if misfit in WAITS else 60)
+
+    assert says in str(failed.value)
+
+
+async def test_a_charge_after_the_answer_must_be_declared(tmp_path: Path) -> None:
+    tiny = Tiny(behind=True)
+    with pytest.raises(ControlFailed) as failed:
+        await control(tmp_path, tiny)
+
+    assert "after the service had answered; expected within calls_provider_within_s = 0" in str(
+        failed.value
+    )
+    (tmp_path / "again").mkdir()
+    steps = await control(tmp_path / "again", Tiny(behind=True), LATER)
+    assert "the provider was called once" in steps[1]
+
+
+async def test_what_went_well_before_is_told_all_the_same(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    with pytest.raises(ControlFailed):
+        await control(tmp_path, Tiny(charges=2), heard=heard)
+
+    assert [step.partition(" ")[0] for step in heard] == ["POST"]
