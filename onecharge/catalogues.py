@@ -16,6 +16,7 @@ from typing import Final, get_args
 
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library, read_scenario_file
+from onecharge.service_file.described import fields
 from onecharge.targets import mutants
 from simulator import catalogue
 from simulator.core.faults import Fault
@@ -33,7 +34,7 @@ class Table:
 
 
 def table_of(what: str) -> Table:
-    """Return one of the tables: scenarios, faults, dialects, invariants, mutants or benchmarks."""
+    """Return one of the tables, by the name of what it lists."""
     return TABLES[what]()
 
 
@@ -104,6 +105,11 @@ def _benchmarks() -> Table:
     return Table("Benchmarks", ("figure", "measured", "target"), tuple(rows), names=False)
 
 
+def _service_file() -> Table:
+    rows = [(field.name, field.default, field.says) for field in fields()]
+    return Table("Service file", ("field", "unless said", "what it says"), tuple(rows))
+
+
 def _seams(fault: type[Fault]) -> str:
     return ", ".join(seam for seam in get_args(Seam) if fault.bends(seam))
 
@@ -127,7 +133,7 @@ CATALOGUES: Final[dict[str, Callable[[], Table]]] = {
     "invariants": _invariants,
     "mutants": _mutants,
 }
-TABLES: Final = CATALOGUES | {"benchmarks": _benchmarks}
+TABLES: Final = CATALOGUES | {"benchmarks": _benchmarks, "service_file": _service_file}
 FIGURES: Final = Path(__file__).parents[1] / "benchmarks" / "figures"
 
 _MARKED: Final = re.compile(

@@ -18,9 +18,11 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from onecharge import first_steps
 from onecharge.catalogues import table_of
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
+from onecharge.redaction import redacted
 from onecharge.report.outputs import Outputs
 from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
@@ -40,6 +42,7 @@ app = typer.Typer(
     help="Prove that one order is charged once: a fake provider that makes everything repeat "
     "itself, and a judge who counts the charges.",
 )
+first_steps.add_to(app)
 
 ServiceOption = Annotated[
     Path | None,
@@ -224,7 +227,7 @@ def _end(verdict: RunVerdict, troubles: Iterable[str]) -> NoReturn:
 
 def _complain(says: str) -> None:
     console = Console(stderr=True, highlight=False)
-    console.print(f"onecharge: {says}", markup=False, soft_wrap=True, style="red")
+    console.print(f"onecharge: {redacted(says)}", markup=False, soft_wrap=True, style="red")
 
 
 def _named(names: list[str]) -> list[Scenario]:

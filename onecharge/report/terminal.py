@@ -59,6 +59,10 @@ class Terminal:
         """Print one thing that is ready."""
         self._print(("· ", "dim"), (says, "dim"))
 
+    def passed(self, says: str) -> None:
+        """Print one thing that went well."""
+        self._print(("✓ ", "bold green"), (says, ""))
+
     def table(self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a table of texts; nothing in it is markup."""
         table = Table(title=title, title_justify="left", box=box.SIMPLE, expand=False)

@@ -1,6 +1,15 @@
 """What a team writes down once so that its service can be judged: ``onecharge.toml``."""
 
-from onecharge.service_file.file import Capabilities, Orders, ServiceFile, Timing, read_service_file
+from onecharge.service_file.described import json_schema
+from onecharge.service_file.draft import SCHEMA_FILE, Answers, drafted
+from onecharge.service_file.file import (
+    Capabilities,
+    Orders,
+    ServiceFile,
+    Timing,
+    read_service_file,
+    service_file_of,
+)
 from onecharge.service_file.process import Database, Service, Worker
 from onecharge.service_file.provider import TEST_SECRET, ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read, Source, Tick
@@ -19,9 +28,11 @@ from onecharge.service_file.words import ORDER_VALUES, WORLD_VALUES, found
 
 __all__ = [
     "ORDER_VALUES",
+    "SCHEMA_FILE",
     "TEST_SECRET",
     "WORLD_VALUES",
     "Answer",
+    "Answers",
     "Browser",
     "Capabilities",
     "Capture",
@@ -43,6 +54,9 @@ __all__ = [
     "Timing",
     "Webhook",
     "Worker",
+    "drafted",
     "found",
+    "json_schema",
     "read_service_file",
+    "service_file_of",
 ]

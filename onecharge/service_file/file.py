@@ -97,9 +97,11 @@ class ServiceFile(Section):
     tick: Tick | None = None
     webhook: Webhook | None = None
     tenants: dict[str, str] = Field(default={"shop": "shop"}, min_length=1)
+    """Who sells: names, and the credential of each, which requests name as ``{token}``."""
     timing: Timing = Timing()
     capabilities: Capabilities = Capabilities()
     claims: tuple[Literal["provider_ignores_keys"], ...] = ()
+    """What the service protects from beyond what a provider promises: exposure counts then."""
 
     @model_validator(mode="after")
     def _attached_or_not(self) -> Self:

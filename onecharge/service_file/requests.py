@@ -49,6 +49,7 @@ class Prepare(Request):
     """What a customer does before the first press of an order: log in, fill a cart, get a token."""
 
     method: Method = "POST"
+    """The HTTP method."""
     expect: tuple[Status, ...] = ()
     """The statuses of an answer with which one may go on; any 2xx if none is given."""
     capture: Captures = Field(default_factory=dict)
@@ -189,6 +190,7 @@ class Keyed(Request):
     """A request that asks for something to be done once per key."""
 
     method: Method = "POST"
+    """The HTTP method."""
     answer: Answer = Answer()
     """How its answer is understood."""
 
@@ -212,6 +214,7 @@ class Browser(Request):
     """What the customer's browser does at the provider, after an answer that reads as pending."""
 
     method: Method = "POST"
+    """The HTTP method."""
 
 
 JSON_TYPE: Final = "application/json"

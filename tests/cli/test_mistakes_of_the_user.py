@@ -10,30 +10,10 @@ if TYPE_CHECKING:
 
 SOONER = {"answers_within_s = 5": "answers_within_s = 1", "within_s = 20": "within_s = 2"}
 MISFITS = {
-    "wrong path": (
-        'path = "/pay"',
-        'path = "/nowhere"',
-        "[charge]: POST /nowhere was answered HTTP 404, which reads as 'invalid'",
-    ),
-    "webhook path that is not there": (
-        'path = "/news"',
-        'path = "/nowhere"',
-        "was not acknowledged at /nowhere (last: HTTP 404); are path and secret the ones",
-    ),
     "another secret": (
         '"{webhook_secret}"',
         '"whsec_c29tZXRoaW5nIGVsc2UgYWx0b2dldGhlcg=="',
         "(last: HTTP 401); are path and secret the ones that the service uses?",
-    ),
-    "wrong path to read back": (
-        '\npath = "/sales/{order}"\nstatus',
-        '\npath = "/nowhere/{order}"\nstatus',
-        "[read] finds the order absent, although it was paid",
-    ),
-    "another amount": (
-        'cents = "{amount_minor}"',
-        "cents = 7",
-        "[charge]: ordered 1001 minor units, charged 7",
     ),
     "provider not called": (
         'MISTAKE = ""',
@@ -49,11 +29,6 @@ MISFITS = {
         '"shop.py"]',
         '"no_shop.py"]',
         "service.command: service-1 ended with code 2 before it was ready; the end of",
-    ),
-    "command not found": (
-        '"{python}", ',
-        '"no-such-program", ',
-        "service.command: service-1: command not found: no-such-program",
     ),
 }
 """What of the shop's file is replaced, by what, and what is said of it."""

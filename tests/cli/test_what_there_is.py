@@ -78,4 +78,4 @@ def test_the_help_names_every_command(onecharge: "OneCharge") -> None:
     ended = onecharge("--help")
 
     assert ended.exit_code == 0
-    assert {"verify", "run", "list", "serve"} <= set(ended.out.split())
+    assert {"init", "check", "schema", "verify", "run", "list", "serve"} <= set(ended.out.split())
