@@ -44,7 +44,7 @@ class Store(Claims):
                 if not await self.first_seen(connection, event, now):
                     return TakenIn.DUPLICATE
                 await self.apply_event(connection, event, now)
-        except _TooEarlyError:
+        except TooEarlyError:
             return TakenIn.TOO_EARLY
         return TakenIn.APPLIED
 
@@ -115,7 +115,7 @@ class Store(Claims):
         # It may be of a charge that we don't know to be made yet; else it is not of ours.
         waiting = await connection.execute(select(operations.c.id).where(A_CHARGE, OPEN).limit(1))
         if waiting.first() is not None:
-            raise _TooEarlyError
+            raise TooEarlyError
         log.error("a refund of a charge that is not ours", extra={"refund": refund.id})
 
     async def expect(self, connection: AsyncConnection, seen: ProviderCharge) -> None:
@@ -128,7 +128,7 @@ class Store(Claims):
         )
         known = statuses.scalars().all()
         if not known or "in_flight" in known:
-            raise _TooEarlyError  # rolls the event's id back
+            raise TooEarlyError  # rolls the event's id back
         log.error("a real charge nobody asked for", extra={"provider_charge": seen.id})
 
     async def named_by(self, connection: AsyncConnection, seen: ProviderCharge) -> Operation | None:
@@ -149,5 +149,5 @@ class Store(Claims):
         )
 
 
-class _TooEarlyError(Exception):
+class TooEarlyError(Exception):
     """Money moved for a charge that is not there yet."""

@@ -1,16 +1,23 @@
 """Stores that mistakes are made with; none of them is a mistake that anybody would notice alone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from sqlalchemy import insert, text
+from sqlalchemy import insert, select, text
 
+from reference_impl.database import OPEN
 from reference_impl.decisions import Entry
+from reference_impl.event import Event
 from reference_impl.operation import Operation
+from reference_impl.reservation import Lease, Reservation
 from reference_impl.rows import ledger_row
-from reference_impl.schema import ledger, metadata
+from reference_impl.schema import ledger, metadata, operations
 from reference_impl.store import Store
+
+LOOKS: Final = 25
+PAUSE_S: Final = 0.02
 
 
 class Without(Store):
@@ -38,6 +45,30 @@ class CreditsByWebhook(Without):
         if told_by is not None:
             row = ledger_row(charge, entry, now, told_by)
             await connection.execute(insert(ledger).values(row))
+
+
+class WaitsForTheAnswer(CreditsByWebhook):
+    """A store that can wait a moment until the charge of an event is no longer in flight."""
+
+    async def in_flight_still(self, event: Event) -> bool:
+        """Say whether it is, patience being over."""
+        order = event.charge and event.charge.reference
+        asked = select(operations.c.status).where(OPEN, operations.c.order == order)
+        for _ in range(LOOKS):
+            async with self.transaction() as connection:
+                if (await connection.execute(asked)).first() is None:
+                    return False
+            await asyncio.sleep(PAUSE_S)
+        return True
+
+
+class LooksFirst(Store):
+    """A store that looks who has a key before it claims it."""
+
+    async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
+        if await self.holder(connection, new) is not None:
+            return None
+        return await super().claim(connection, new, row, lease)
 
 
 class Within(Store):

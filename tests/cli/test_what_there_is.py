@@ -17,7 +17,7 @@ FOLDERS = {
     "faults": "simulator/faults/*.py",
     "dialects": "simulator/dialects/*.py",
     "invariants": "onecharge/invariants/*.py",
-    "mutants": "reference_impl/mutants/*.py",
+    "mutants": "reference_impl/mutants/[!_]*.py",
 }
 
 

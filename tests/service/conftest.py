@@ -286,6 +286,19 @@ class Shop:
             asked = await connection.execute(query.encode(), values)
             return await asked.fetchall() if asked.description else []
 
+    async def until(self, query: str) -> None:
+        """Wait until a query finds something."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not await self.rows(query):
+                await asyncio.sleep(POLL_S)
+
+    @asynccontextmanager
+    async def locked(self, table: str) -> AsyncIterator[None]:
+        """Have every write to a table wait until the block ends; reads go on."""
+        async with await psycopg.AsyncConnection.connect(self.database_url) as connection:
+            await connection.execute(f"lock table {table} in share row exclusive mode".encode())
+            yield
+
 
 @pytest.fixture(scope="session")
 async def shared_database(postgres: Postgres) -> str:
