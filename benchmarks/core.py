@@ -9,6 +9,7 @@ import json
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import count
 from statistics import median
 
@@ -164,6 +165,12 @@ def _read(provider: Provider) -> None:
     provider.receive(a_request("GET", "/v1/charges/ch_5"), 0.0)
 
 
+def _list_undelivered(provider: Provider) -> None:
+    undelivered = a_request("GET", "/v1/events")
+    [action] = provider.receive(replace(undelivered, query=(("delivered", "false"),)), 0.0)
+    assert isinstance(action, Reply)
+
+
 def _authorise_and_cancel(provider: Provider) -> None:
     number = next(_numbers)
     body = b'{"amount_minor":500,"currency":"EUR","capture":false}'
@@ -186,6 +193,7 @@ OPERATIONS: dict[str, Callable[[Provider], None]] = {
     "charge and delivery": _charge_and_deliver,
     "replay": _replay,
     "read": _read,
+    "undelivered events listed": _list_undelivered,
     "authorise and cancel": _authorise_and_cancel,
 }
 

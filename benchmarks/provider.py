@@ -35,6 +35,8 @@ from simulator.core.messages import HttpRequest
 from simulator.server import Simulator
 
 CALLERS: Final = 8
+LOAD: Final = 3_000
+"""Requests in a row to one server: a processor's time is told in steps of 10 ms."""
 JOURNALS: Final = {"memory": ">= 0.6", "history": ">= 0.4"}
 
 
@@ -72,7 +74,7 @@ def against_the_limit(figures: Figures, rounds: int) -> None:
         for _ in range(rounds):
             for mix, requests in mixes.items():
                 for name, server in servers.items():
-                    cost = server.load(requests(1_000))
+                    cost = server.load(requests(LOAD))
                     costs.setdefault((mix, name), []).append(cost)
     for mix in mixes:
         for name in servers:
@@ -87,11 +89,11 @@ def against_itself(figures: Figures, rounds: int, charges: int) -> None:
     """A server with many charges behind it against one that has just begun."""
     with a_server("memory", filled=charges) as old, a_server("memory") as young:
         costs: dict[str, list[Cost]] = {"old": [], "young": []}
-        young.load(new_charges(500))
-        old.load(new_charges(500))
+        young.load(new_charges(1_000))
+        old.load(new_charges(1_000))
         for _ in range(rounds):
-            costs["young"].append(young.load(new_charges(500)))
-            costs["old"].append(old.load(new_charges(500)))
+            costs["young"].append(young.load(new_charges(LOAD // 3)))
+            costs["old"].append(old.load(new_charges(LOAD // 3)))
     growth = typical(costs["old"]) / typical(costs["young"])
     figures.add(f"cost after {charges:,} charges against the first", growth, "x", "<= 1.25")
 

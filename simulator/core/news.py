@@ -8,10 +8,10 @@ Rule 2: this file begins attempts and takes in their outcomes; the sending is th
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, assert_never
 
 from simulator.core.calls import EventParams, ListEvents, ReadEvent, ResendEvent
+from simulator.core.chronicle import Chronicle
 from simulator.core.deliveries import (
     Answered,
     Attempt,
@@ -89,7 +89,7 @@ class News:
         self._plan = plan
         self._sink = sink
         self._namespace = namespace
-        self._events: dict[str, Event] = {}
+        self._chronicle = Chronicle(self.deliveries.delivered)
         self.shelf: Shelf[Event] = Shelf("event", "evt", namespace)  # what a desk has told
         self._attempts = 0
         self._by_account = _Latest(lambda event: event.account)
@@ -98,7 +98,7 @@ class News:
     @property
     def events(self) -> Mapping[str, Event]:
         """Every event by id, oldest first."""
-        return MappingProxyType(self._events)
+        return self._chronicle.by_id
 
     def born(self, change: "Change", call: "Call", now: float) -> Event:
         """Write down that something became true, and owe the news of it to the endpoints."""
@@ -106,7 +106,7 @@ class News:
         event_id = self._next_id()
         cause = self._birth(event_id, fact, charge, charge.id, key=call.key, cause=call.cause)
         event = Event(event_id, fact, charge, change.refund, now, cause, faults=call.faults)
-        self._keep(event)
+        self._chronicle.keep(event)
         if self.deliveries.endpoints:
             self.owe(event, now)
         return event
@@ -134,7 +134,7 @@ class News:
             call.key if asked else None,
             faults=call.faults,
         )
-        self._keep(event)
+        self._chronicle.keep(event)
         self.shelf.put(event)
         self.owe(event, now)
         return event
@@ -171,11 +171,10 @@ class News:
     def answer(self, params: EventParams, account: str, now: float) -> Result:
         """Show one event or several to their account, or deliver one again."""
         match params:
-            case ListEvents(wanted):
-                events = (e for e in self._events.values() if e.account == account)
-                shown = [self._show(event) for event in events if self.is_shown(event, now)]
+            case ListEvents(delivered):
+                listed = self._chronicle.of(account, delivered=delivered)
                 return EventsListed(
-                    tuple(each for each in shown if wanted in (None, each.delivered))
+                    tuple(self._show(event) for event in listed if self.is_shown(event, now))
                 )
             case ReadEvent(event_id):
                 event = self.find(event_id, account)
@@ -193,8 +192,7 @@ class News:
 
     def find(self, event_id: str, account: str) -> Event | None:
         """Return an event if this account has it."""
-        event = self._events.get(event_id)
-        return event if event and event.account == account else None
+        return self._chronicle.find(event_id, account)
 
     def is_shown(self, event: Event, now: float) -> bool:
         """Tell whether this provider still shows an event to who asks; it may yet deliver it."""
@@ -299,7 +297,7 @@ class News:
             event_id, seen.type, seen.about, seen.charge_id, cause=event.cause, repeats=original
         )
         more = replace(seen, id=event_id, cause=cause, repeats=original, faults=())
-        self._keep(more)
+        self._chronicle.keep(more)
         if more.thing is not None:
             self.shelf.put(more)
         return more
@@ -322,14 +320,13 @@ class News:
         order, account = about.reference, about.account
         return self._sink(Entry(PROVIDER, "effect", value, order, account, key, cause))
 
-    def _keep(self, event: Event) -> None:
-        self._events[event.id] = event
-
     def _next_id(self) -> str:
-        return f"evt_{self._namespace}{len(self._events) + 1}"
+        return f"evt_{self._namespace}{len(self._chronicle) + 1}"
 
     def _owe(self, event: Event, endpoint: "Endpoint", now: float) -> Delivery:
         delivery = self._delivery_of(event, endpoint)
+        if self.deliveries.delivered(event.id):
+            self._chronicle.owed_anew(event)
         self._by_account.see(event)
         self._by_order.see(event)
         self.deliveries.owe(delivery, now)

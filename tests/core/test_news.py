@@ -342,3 +342,22 @@ def test_an_event_keeps_the_charge_as_it_was(provider: "Build") -> None:
     assert refunded.charge is not None
     assert (captured.charge.refunded_minor, refunded.charge.refunded_minor) == (0, 500)
     assert repr(refunded) == "<Event evt_2 charge.refunded ch_1>"
+
+
+def test_an_event_that_another_endpoint_is_to_hear_of_is_undelivered_again(
+    provider: "Build",
+) -> None:
+    shop = provider()
+    shop.listen()
+    shop.charge()
+    shop.news()
+
+    def undelivered() -> list[str]:
+        shown = shop.send("GET", "/v1/events", query=(("delivered", "false"),))
+        return [each["id"] for each in shop.data(shown)["data"]]
+
+    assert undelivered() == []
+    shop.provider.add_endpoint("http://shop.test/second", "whsec_c2Vjb25k")
+    shop.send("POST", "/v1/events/evt_1/resend", {})
+
+    assert undelivered() == ["evt_1"]
