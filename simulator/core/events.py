@@ -32,12 +32,12 @@ class Event:
     refund: "Refund | None"
     created_s: float
     cause: int | None
+    faults: "tuple[Armed, ...]" = field(default=(), compare=False, repr=False)
     thing: "Newsworthy | None" = None
     fact: str = ""
     call: str | None = None
     key: str | None = None
     repeats: str | None = None
-    faults: "tuple[Armed, ...]" = field(default=(), compare=False, repr=False)
 
     @property
     def about(self) -> "Charge | Newsworthy":

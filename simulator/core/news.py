@@ -105,7 +105,7 @@ class News:
         charge, fact = change.charge, change.fact
         event_id = self._next_id()
         cause = self._birth(event_id, fact, charge, charge.id, key=call.key, cause=call.cause)
-        event = Event(event_id, fact, charge, change.refund, now, cause, faults=call.faults)
+        event = Event(event_id, fact, charge, change.refund, now, cause, call.faults)
         self._chronicle.keep(event)
         if self.deliveries.endpoints:
             self.owe(event, now)
@@ -128,11 +128,11 @@ class News:
             change.refund if change else None,
             now,
             cause,
+            call.faults,
             about,
             change.fact if change else notice.name,
             call.id if asked else None,
             call.key if asked else None,
-            faults=call.faults,
         )
         self._chronicle.keep(event)
         self.shelf.put(event)
