@@ -26,9 +26,9 @@ from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
 from onecharge.phases import announce
 from onecharge.press import Order
-from onecharge.report.json_file import write_json
+from onecharge.report.outputs import Outputs
 from onecharge.scenario_file import Scenario, named_scenario
-from onecharge.stored_run import SEGMENTS, VERDICT
+from onecharge.stored_run import PAGE, SEGMENTS, VERDICT, stored_run
 from onecharge.targets import Target, target
 from onecharge.verdict import RunVerdict, combine, judge_scenario
 from onecharge.verify import new_run_folder
@@ -49,6 +49,7 @@ class Standing:
         self._folder = new_run_folder(seed)
         self._segments = (self._folder / SEGMENTS).resolve()
         self._segments.mkdir()
+        self._reports = Outputs(json=self._folder / VERDICT, html=self._folder / PAGE)
 
     async def until_judged(self) -> None:
         """Stand until the driver has had its verdict, or is gone."""
@@ -62,7 +63,8 @@ class Standing:
                 return
             await self._heal(world, bound_s)
             verdict = self._verdict(world, began_s)
-            write_json(verdict, self._folder / VERDICT)
+            for trouble in self._reports.write(verdict, stored_run(str(self._folder))):
+                sys.stderr.write(f"onecharge: {trouble}\n")
             _say(verdict=verdict.to_json(), folder=str(self._folder))
             await words.read()
 

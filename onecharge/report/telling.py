@@ -55,7 +55,7 @@ def _asked(record: Record) -> Told:
 
 def _answer(record: Record) -> Told:
     value = record.value
-    outcome = str(value.get("outcome", "unknown")).replace("_", " ")
+    outcome = _words(value.get("outcome", "unknown"))
     if record.kind == "unknown":
         why = value.get("error") or _status(value) or "no whole answer"
         return Told("unclear", f"cannot know how it ended: {why}")
@@ -76,14 +76,15 @@ def _receive(record: Record) -> Told:
 
 def _park(record: Record) -> Told:
     value = record.value
-    until = str(value.get("condition", "released")).replace("_", " ")
-    seam = str(value.get("seam", "")).replace("_", " ")
+    seam = _words(value.get("seam", ""))
+    until = _AWAITED.get(str(value.get("condition")), _words(value.get("condition", "let go")))
     return Told("park", f"{value.get('call')} is held {seam}, until {until}")
 
 
 def _release(record: Record) -> Told:
-    reason = str(record.value.get("reason", "")).replace("_", " ")
-    return Told("release", f"{record.value.get('call')} is let go: {reason}")
+    reason = record.value.get("reason", "")
+    because = _AWAITED.get(str(reason), _words(reason))
+    return Told("release", f"{record.value.get('call')} is let go: {because}")
 
 
 def _captured(record: Record) -> Told:
@@ -110,7 +111,7 @@ def _reply(record: Record) -> Told:
 
 def _drop(record: Record) -> Told:
     value = record.value
-    how = str(value.get("how", "lost")).replace("_", " ")
+    how = _words(value.get("how", "lost"))
     return Told("lost", f"the answer to {value.get('call')} is lost: {how}", "breaks_off")
 
 
@@ -140,8 +141,7 @@ def _delivered(record: Record) -> Told:
 
 def _fired(record: Record) -> Told:
     value = record.value
-    seam = str(value.get("seam", "")).replace("_", " ")
-    return Told("fault", f"the fault {value.get('rule')} strikes {seam}")
+    return Told("fault", f"the fault {value.get('rule')} strikes {_words(value.get('seam', ''))}")
 
 
 def _process(record: Record) -> Told:
@@ -185,6 +185,22 @@ _TOLD: Final[Mapping[tuple[str, str, str], Callable[[Record], Told]]] = {
     ("judge", "read", "belief"): _belief,
     ("judge", "invoke", "phase"): _phase,
 }
+
+
+_AWAITED: Final[Mapping[str, str]] = {
+    "arrived": "others have arrived",
+    "caller_gone": "its caller has gone",
+    "cap": "its time is up",
+    "delivered": "its event is delivered",
+    "elapsed": "its time is up",
+    "quiet": "nothing else moves",
+    "released": "the harness lets it go",
+}
+"""Why a call that was held goes on."""
+
+
+def _words(name: object) -> str:
+    return str(name).replace("_", " ")
 
 
 def _amount(value: Mapping[str, Any]) -> str:

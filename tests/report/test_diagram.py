@@ -94,8 +94,8 @@ def test_parked_time_lasts_from_the_park_to_the_release(tale: "Tale") -> None:
     diagram = drawn(tale)
 
     assert says(diagram)[2:4] == [
-        "call-1 is held on receive, until arrived",
-        "call-1 is let go: caller gone",
+        "call-1 is held on receive, until others have arrived",
+        "call-1 is let go: its caller has gone",
     ]
     assert [(bar.start, bar.end) for bar in bars(diagram, "parked")] == [(2, 3), (5, None)]
 
