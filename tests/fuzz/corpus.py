@@ -174,7 +174,8 @@ class Corpus:
             case 5:
                 changed = [(name, value), (pick.choice(HOSTILE_NAMES), value)]
             case 6:
-                many, base, short = pick.choice((3, 60, 1_001)), name.partition("[")[0], value[:20]
+                base, short = name.partition("[")[0][:40], value[:20]  # there are many of them
+                many = pick.choice((3, 60, 1_001))
                 changed = [(f"{base}[k{number}]", short) for number in range(many)]
             case _:
                 changed = [(name, pick.choice(HOSTILE_TEXTS))]
