@@ -25,7 +25,7 @@ OFFENCES = {
         "import aiohttp",
     ),
     "Faults and dialects do not know each other": (
-        "simulator/dialects/generic.py",
+        "simulator/dialects/generic/__init__.py",
         "from simulator.faults import hold",
     ),
     "The simulator knows neither the judge nor the reference": (
