@@ -11,6 +11,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 import aiohttp
@@ -29,7 +30,8 @@ from onecharge.press import (
     prepared,
 )
 from onecharge.scenario_file import Customer
-from onecharge.service_file import Browser, Poll, ServiceFile
+from onecharge.service_file import Browser, Poll, Request, ServiceFile
+from onecharge.templates import filled_text
 from onecharge.variants import jittered, values_of
 from onecharge.world.commands import Commands
 from onecharge.world.preparations import Preparations
@@ -209,6 +211,49 @@ class Customers:
                 told=operation,
             )
         )
+
+    async def pry(self, order: Order, timeout_s: float, tenant: str, token: str) -> list[Outcome]:
+        """Have another tenant ask how an order went, and then for its money back.
+
+        Returns what it was told; nothing if no request of the service file could do either.
+        """
+        stranger = replace(
+            order,
+            tenant=tenant,
+            token=token,
+            prepared=False,
+            captured=dict(order.captured),
+            headers={},
+            cookies={},
+            operations=[],
+            attempts=itertools.count(1),
+        )
+        told = [await self._look(stranger, timeout_s)]
+        refund = Operation("refund", f"{order.key}-pry", order.amount_minor)
+        told.append(await self.operate(stranger, timeout_s, refund, "other_tenant"))
+        return [outcome for outcome in told if outcome is not None]
+
+    async def _look(self, stranger: Order, timeout_s: float) -> Outcome | None:
+        """Have a stranger read an order as ``[read]`` does, or else ``[charge.poll]``."""
+        answer, read, values = self._file.charge.answer, self._file.read, stranger.values()
+        request: Request | None = self._file.charge.poll
+        if read is not None and read.request is not None:
+            request = read.request
+            paths = {
+                name: filled_text(getattr(read, name), values) for name in ("status", "charge")
+            }
+            answer = answer.model_copy(update=paths)
+        lane = next(self._lanes)
+        if request is None or missing(request, values):
+            return None
+        if not await self._preparations.ready(stranger, lane, timeout_s):
+            return None
+        url = next(self._urls)
+        asked = invocation(lane, stranger, url, what="read", variant="other_tenant", attempt=0)
+        cause = self._sink(asked)
+        heard = await send(self._session, url, stranger.request(request), timeout_s)
+        told = completion(lane, stranger, answer, heard, cause, what="read", variant="other_tenant")
+        return self._record(told)
 
     async def ask(self, order: Order, lane: str | None = None) -> Outcome | None:
         """Ask once how the charge went, by ``[charge.poll]``; None if that cannot be asked."""

@@ -461,6 +461,33 @@ async def test_another_tenant_pays_for_an_order_of_its_own_under_the_same_key(
     assert other.settled
 
 
+async def test_another_tenant_who_looks_and_asks_for_money_changes_nothing_for_the_owner(
+    street: Street,
+) -> None:
+    street.shop.answers = {
+        "POST /charges": CHARGED,
+        "GET /orders": [(200, {"data": []}), (200, {"data": [{"state": "succeeded"}]})],
+        "POST /charges/c-1/refunds": (404, {}),
+    }
+    read = {
+        "path": "/orders?ref={order}",
+        "headers": {"Authorization": "Bearer {token}"},
+        "status": "$.data[0].state",
+    }
+    customers, order = street.customers(read=read, **REFUND)
+    await customers.press(order, WITHIN_S)
+
+    shut_out = await customers.pry(order, WITHIN_S, "south", "tok_s")
+    let_in = await customers.pry(order, WITHIN_S, "south", "tok_s")
+
+    assert (shut_out, let_in) == (["unknown", "invalid"], ["ok", "invalid"])
+    assert street.shop.asked[1].headers["Authorization"] == "Bearer tok_s"
+    asked = [r for r in street.recorder.records if r.value.get("variant") == "other_tenant"]
+    assert {(r.order, r.tenant) for r in asked} == {(order.reference, "south")}
+    assert order.operations == []
+    assert order.settled
+
+
 @pytest.mark.parametrize("key", ["", "clé-🔑", "{order}", "k" * 2000])
 async def test_a_key_at_the_edge_is_sent_as_it_is(street: Street, key: str) -> None:
     street.shop.answers = {"POST /charges": (400, {})}
