@@ -134,11 +134,20 @@ class Bookshop:
                     said = await answer.json()
                     if answer.status == 402:
                         return "failed", None
-                    if answer.status == 201 and said["status"] == "captured":
-                        return "succeeded", said["id"]
+                    if answer.status == 201:
+                        return await self.state_of(said)
             except (ClientError, TimeoutError, ValueError, KeyError, TypeError):
                 continue
         return await self.looked_up(payment)
+
+    async def state_of(self, charge: dict[str, Any]) -> tuple[str, str | None]:
+        """Say how a charge stands; a bank that takes its time is asked about it again."""
+        if charge["status"] == "pending":
+            async with self.provider.get(f"{PROVIDER}/v1/charges/{charge['id']}") as answer:
+                charge = await answer.json()
+        if charge["status"] == "captured":
+            return "succeeded", charge["id"]
+        return ("failed" if charge["status"] == "declined" else "processing"), None
 
     async def looked_up(self, payment: sqlite3.Row) -> tuple[str, str | None]:
         query = {"reference": payment["order_ref"]}

@@ -125,9 +125,18 @@ class Payments:
                 said = await answer.json()
                 if answer.status == 402:
                     return "failed", None
-                if answer.status == 201 and said["status"] == "captured":
-                    return "paid", said["id"]
+                if answer.status == 201:
+                    return await self.state_of(said)
         return "unclear", None
+
+    async def state_of(self, charge: dict[str, Any]) -> tuple[str, str | None]:
+        """Say how a charge stands; a bank that takes its time is asked about it again."""
+        if charge["status"] == "pending":
+            async with self.provider.get(f"{PROVIDER}/v1/charges/{charge['id']}") as answer:
+                charge = await answer.json()
+        if charge["status"] == "captured":
+            return "paid", charge["id"]
+        return ("failed" if charge["status"] == "declined" else "unclear"), None
 
     async def looked_up(self, order: str) -> tuple[str, str | None]:
         with suppress(ClientError, TimeoutError, ValueError, KeyError, TypeError):
