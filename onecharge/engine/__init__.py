@@ -1,0 +1,1 @@
+"""Holds what a service does at its boundaries, and lets it go on in any order that is asked for."""
