@@ -31,6 +31,7 @@ CONFIRM: Final = 4
 """A liveness finding counts only if it still stands at so many times the bound."""
 
 LOOK_AGAIN_S: Final = 0.03
+_PAID: Final = frozenset({"succeeded", "refunded"})
 _PRESS_AGAIN_S = 0.2
 _REDELIVERIES = 9
 _SHOWN = 20
@@ -186,12 +187,21 @@ class Healing:
         lacks = []
         if belief.status in {"pending", "unreadable"}:
             lacks.append(Lack(f"{order.reference} is still {belief.status} to the service"))
-        elif belief.status is not None and (belief.status == "succeeded") != bool(real):
+        elif belief.status is not None and (belief.status in _PAID) != bool(real):
             says = f"{order.reference}: the service says {belief.status}, {real} real charge(s)"
             lacks.append(Lack(says, liveness=belief.status == "absent"))
         if belief.effects == 0 and real:
             lacks.append(Lack(f"{order.reference} is charged, and nothing is booked"))
+        if belief.refunded_minor is not None:
+            given_minor = self._given_back(order)
+            if belief.refunded_minor != given_minor:
+                says = f"{belief.refunded_minor} of {given_minor} given back is booked"
+                lacks.append(Lack(f"{order.reference}: {says}"))
         return lacks
+
+    def _given_back(self, order: Order) -> int:
+        charges = self._world.simulator.provider.charges.values()
+        return sum(each.refunded_minor for each in charges if each.reference == order.reference)
 
     async def _quiet(self) -> None:
         timing = self._world.service_file.timing

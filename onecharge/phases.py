@@ -13,21 +13,24 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from onecharge.healing import LOOK_AGAIN_S, QUIET_S, Healing, announce_phase, at_most, heal
+from onecharge.acts import Acts, settled
+from onecharge.cast import Cast
+from onecharge.healing import Healing, announce_phase, heal
 from onecharge.history.recorder import Recorder
 from onecharge.press import Order
-from onecharge.scenario_file import Scenario, plan_of
+from onecharge.scenario_file import Scenario
 from onecharge.service_file import ServiceFile
+from onecharge.steps import PressAgain
+from onecharge.variants import why_not
 from onecharge.world.customers import Customers
 from onecharge.world.executioner import Executioner, gate_of
-from onecharge.world.orders import family_of, orders_of
 from onecharge.world.world import World
 from simulator.core.journal import Entry, Sink
 from simulator.core.rules import Rule
 
 
 class Play:
-    """A scenario about to be played, being played, or over: its orders and its history.
+    """A scenario about to be played, being played, or over: its cast and its history.
 
     ``label`` is what its history is called, and decides the ids of its orders; a scenario that
     is played once more in the same world needs another one. ``repeat`` is the command that plays
@@ -47,32 +50,22 @@ class Play:
         self.scenario = scenario
         self.label = label or scenario.name
         self.repeat = repeat
+        self.bound_s = bound_s
+        self.cast = Cast(world.service_file, scenario.file, self.label, seed)
         self.recorder = Recorder()
         self._world = world
         self._seed = seed
-        self.bound_s = bound_s
-        self._orders = orders_of(world.service_file, self.label, scenario.file.orders, seed)
         self._customers: Customers
 
     def __repr__(self) -> str:
         return f"<Play {self.label}, {self.recorder!r}>"
 
-    @property
-    def family(self) -> str:
-        """What the references of its orders have in common."""
-        return family_of(self._orders[0].reference)
-
-    @property
-    def references(self) -> dict[int, str]:
-        """The references of its orders, by serial."""
-        return {order.serial: order.reference for order in self._orders}
-
     def rules(self, *, side_by_side: bool) -> list[Rule]:
         """Return what goes wrong; side by side, for its own orders only and under its own name."""
-        rules = self.scenario.rules(self.references)
+        rules = self.scenario.rules(self.cast.references)
         if not side_by_side:
             return rules
-        own = tuple(self.references.values())
+        own = tuple(order.reference for order in self.cast.all)
         return [
             replace(
                 rule,
@@ -82,6 +75,11 @@ class Play:
             for rule in rules
         ]
 
+    def gates(self) -> list[Rule]:
+        """Return the rules that hold the calls during which somebody is to die."""
+        gates = (gate_of(name, kill, self.cast.references) for name, kill in self.scenario.kills())
+        return [gate for gate in gates if gate is not None]
+
     def begin(self, recorder: Recorder, rules: Sequence[Rule]) -> None:
         """Write from now on to this history what the play is about and what becomes of it."""
         self.recorder = recorder
@@ -89,12 +87,13 @@ class Play:
         announce(
             recorder,
             self._world.service_file,
-            self._orders,
+            self.cast.all,
             scenario=self.scenario.name,
             title=self.scenario.file.title,
             seed=self._seed,
             fair=self.scenario.fair,
-            plan=plan_of(rules, self.scenario.kills()),
+            exercises=list(self.scenario.file.exercises),
+            plan=self.scenario.plan_with(rules),
             settles_within_s=self.bound_s,
             repeat=self.repeat,
         )
@@ -102,16 +101,14 @@ class Play:
 
     def executioner(self) -> Executioner:
         """Return who kills as the scenario plans it."""
-        return Executioner(self._world, self.recorder, dict(self.scenario.kills()))
+        kills = dict(self.scenario.kills())
+        return Executioner(self._world, self.recorder, kills, self.cast.references)
 
-    def gates(self) -> list[Rule]:
-        """Return the rules that hold the calls during which somebody is to die."""
-        return [gate_of(name, kill, self.references) for name, kill in self.scenario.kills()]
-
-    async def pay(self) -> None:
-        """Let every customer press *Pay*, until a definite answer or resignation."""
-        customer = self.scenario.file.customer
-        await asyncio.gather(*(self._customers.pay(order, customer) for order in self._orders))
+    def acts(self) -> Acts:
+        """Return what carries out its steps."""
+        return Acts(
+            self._world, self.recorder, self._customers, self.scenario, self.cast, self.bound_s
+        )
 
     def healing(self, *, side_by_side: bool) -> Healing:
         """Return what brings its orders to rest and reads back what came of them."""
@@ -119,7 +116,7 @@ class Play:
             self._world,
             self.recorder,
             self._customers,
-            self._orders,
+            self.cast.all,
             self.bound_s,
             only_own=side_by_side,
         )
@@ -128,7 +125,7 @@ class Play:
 async def perform(world: World, plays: Sequence[Play], seed: int) -> None:
     """Play one scenario, or several side by side, through every phase up to the last reading."""
     side_by_side = len(plays) > 1
-    recorders = world.begin_histories({play.label: play.family for play in plays})
+    recorders = world.begin_histories({play.label: play.cast.family for play in plays})
     armed: list[Rule] = []
     with ExitStack() as on_duty:
         executioners = []
@@ -139,19 +136,22 @@ async def perform(world: World, plays: Sequence[Play], seed: int) -> None:
             executioners.append(play.executioner())
             on_duty.enter_context(executioners[-1].on_duty())
         world.simulator.arm(armed, seed=seed)
-        await asyncio.gather(*(play.pay() for play in plays))
-        await _deliveries_under_way(world, plays)
+        await asyncio.gather(*(play.acts().through() for play in plays))
+        # The events already born arrive while the faults on their way still stand.
+        await settled(world, [play.recorder for play in plays], max(p.bound_s for p in plays))
     await asyncio.gather(*(executioner.restarts() for executioner in executioners))
     await heal(world, [play.healing(side_by_side=side_by_side) for play in plays])
 
 
-async def _deliveries_under_way(world: World, plays: Sequence[Play]) -> None:
-    """Let the events already born arrive while the faults on their way still stand."""
-    async with at_most(max(play.bound_s for play in plays)):
-        while world.simulator.attempts_under_way() or not all(
-            play.recorder.silent_for(QUIET_S / 2) for play in plays
-        ):
-            await asyncio.sleep(LOOK_AGAIN_S)
+def lacking_for(scenario: Scenario, world: World) -> tuple[str, ...]:
+    """Return what it would take to play a scenario, and this world or its service has not."""
+    file = world.service_file
+    there = file.capabilities.model_dump() | {"own_database": world.postgres is not None}
+    there["refunds"] &= file.refund is not None
+    there["tenants"] &= len(file.tenants) > 1
+    presses = (step.variant for step in scenario.file.steps if isinstance(step, PressAgain))
+    unlike = (f"{variant}: {why}" for variant in presses if (why := why_not(variant, file)))
+    return (*sorted(need for need in scenario.needs if not there[need]), *dict.fromkeys(unlike))
 
 
 def announce(sink: Sink, service_file: ServiceFile, orders: Sequence[Order], **facts: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import tomli_w
 
-from onecharge.scenario_file import Customer, Kill, Scenario, ScenarioFile
+from onecharge.scenario_file import SEAMS, Customer, Kill, Scenario, ScenarioFile
 from simulator.catalogue import table_from
 from simulator.core.faults import Fault
 from simulator.core.messages import Seam
@@ -67,8 +67,9 @@ class Death(_Brief):
 
     def kill(self) -> Kill:
         """Return the kill of a scenario file that says the same."""
+        [point] = [point for point, seam in SEAMS.items() if seam == self.at]
         return Kill(
-            at=self.at, order=self.order, nth=self.nth, restart_after_ms=self.restart_after_ms
+            at=point, order=self.order, nth=self.nth, restart_after_ms=self.restart_after_ms
         )
 
 

@@ -1,4 +1,4 @@
-"""A scenario file: what customers do, what goes wrong, and who is killed. Data only.
+"""A scenario file: what customers do, what goes wrong, who is killed, what is done. Data only.
 
 Rule 1: a scenario is fair when all its faults are; no file can say otherwise.
 Rule 2: orders are named by their serial, from 1; ids, keys and amounts follow from the seed.
@@ -9,11 +9,22 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from onecharge.toml_file import FileError, Section, field_name, line_of, read_toml, validated
+from onecharge.invariants import invariants
+from onecharge.steps import ONLY_PAY, Act, EdgeKeys, Milliseconds, Seconds, Serial, Step
+from onecharge.toml_file import (
+    FileError,
+    Location,
+    Misplaced,
+    Section,
+    field_name,
+    line_of,
+    read_toml,
+    validated,
+)
 from simulator.catalogue import PlanError, rules_from, table_from
 from simulator.core.messages import Seam
 from simulator.core.rules import Rule
@@ -23,9 +34,26 @@ SCENARIOS = "scenarios"
 
 _PLACE = re.compile(r"rules\[(\d+)\]\.(.+)")
 
-Seconds = Annotated[float, Field(gt=0, le=600)]
-Milliseconds = Annotated[int, Field(ge=0, le=600_000)]
-Serial = Annotated[int, Field(ge=1, le=10_000)]
+Point = Literal[
+    "request_received",
+    "call_sent",
+    "key_claimed",
+    "committed",
+    "answered",
+    "event_acknowledged",
+]
+"""Where a process dies, in the order in which a charge passes: when a customer's request has just
+left for it, when the provider has its call, has claimed its key, has charged, when it has answered
+its customer, and when it has acknowledged an event."""
+
+SEAMS: Final[Mapping[Point, Seam]] = {
+    "call_sent": "on_receive",
+    "key_claimed": "before_commit",
+    "committed": "after_commit",
+}
+"""The points at which a call to the provider stands still, so that they are met exactly."""
+
+BugClass = Annotated[str, Field(pattern=r"^K(0[1-9]|[12]\d|3[0-5])$")]
 
 
 class Customer(Section):
@@ -42,10 +70,15 @@ class Customer(Section):
 
 
 class Kill(Section):
-    """SIGKILL the instance whose provider call reaches ``at``; start it again after a while."""
+    """SIGKILL the process that comes to the point ``at``; start it again after a while.
 
-    at: Seam
+    ``nth`` counts those who come there. A request is received ``after_ms`` after it left. Who has
+    acknowledged an event is not told: then every process dies. ``operation`` is of provider calls.
+    """
+
+    at: Point
     operation: str = "charge.create"
+    after_ms: Milliseconds = 2
     order: Serial | None = None
     nth: int = Field(default=1, ge=1)
     restart_after_ms: Milliseconds = 100
@@ -57,25 +90,40 @@ class ScenarioFile(Section):
 
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
+    classes: tuple[BugClass, ...] = ()
+    exercises: tuple[str, ...] = ()
     orders: int = Field(default=6, ge=1, le=1000)
     alone: bool = False
     customer: Customer = Customer()
     faults: tuple[dict[str, Any], ...] = ()
+    steps: tuple[Step, ...] = ONLY_PAY
     kills: tuple[Kill, ...] = ()
 
     @model_validator(mode="after")
-    def _something_is_planned(self) -> Self:
-        for number, kill in enumerate(self.kills, start=1):
-            if kill.at == "on_delivery":
-                raise ValueError(f"kills[{number}].at: a call to the provider has no on_delivery")
-        for number, table in enumerate(self.faults, start=1):
-            serial = table.get("order")
-            if serial is not None and not (isinstance(serial, int) and 1 <= serial <= self.orders):
-                raise ValueError(
-                    f"faults[{number}].order: expected a serial from 1 to {self.orders}, "
-                    f"found {serial!r}"
-                )
+    def _names_only_what_there_is(self) -> Self:
+        for place, table in enumerate(self.faults):
+            self._check_serials(("faults", place, "order"), table.get("order"))
+            self._check_serials(("faults", place, "orders"), *table.get("orders", ()))
+        for place, step in enumerate(self.steps):
+            self._check_serials(("steps", place, "orders"), *getattr(step, "orders", ()))
+            if isinstance(step, EdgeKeys) and step.takes > self.orders:
+                says = f"so many keys take {step.takes} orders, and there are {self.orders}"
+                raise Misplaced(("steps", place, "do"), says)
+        for place, kill in enumerate(self.kills):
+            self._check_serials(("kills", place, "order"), kill.order)
+        known = [invariant.name for invariant in invariants()]
+        for place, name in enumerate(self.exercises):
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+                raise Misplaced(("exercises", place), f"no invariant is called {name!r}; {hint}")
         return self
+
+    def _check_serials(self, place: Location, *serials: object) -> None:
+        for serial in serials:
+            if serial is not None and not (isinstance(serial, int) and 1 <= serial <= self.orders):
+                says = f"expected a serial from 1 to {self.orders}, found {serial!r}"
+                raise Misplaced(place, says)
 
 
 class Scenario:
@@ -99,12 +147,17 @@ class Scenario:
     @property
     def alone(self) -> bool:
         """Whether it needs the stage for itself: it says so, or what it plans strikes everybody."""
-        return self.file.alone or bool(self.file.kills) or any(map(_strikes_all, self.rules({})))
+        return (
+            self.file.alone
+            or bool(self.file.kills)
+            or any(step.alone for step in self.file.steps)
+            or any(map(_strikes_all, self.rules({})))
+        )
 
     @property
     def needs(self) -> frozenset[str]:
         """The capabilities of a service without which the plan cannot happen."""
-        needs = set()
+        needs = {need for step in self.file.steps for need in step.needs}
         if self.file.kills:
             needs.add("restartable")
         if any(rule.fault.needs_listener for rule in self.rules({})):
@@ -122,22 +175,34 @@ class Scenario:
             for number, kill in enumerate(self.file.kills, start=1)
         ]
 
+    def acts(self) -> dict[int, str]:
+        """Return the steps that are no customer's, by their place, with the name of each."""
+        names: dict[int, str] = {}
+        for place, step in enumerate(self.file.steps):
+            if isinstance(step, Act):
+                count = 1 + sum(name.partition("-")[0] == step.do for name in names.values())
+                names[place] = step.do if count == 1 else f"{step.do}-{count}"
+        return names
+
     def plan(self, references: Mapping[int, str]) -> list[dict[str, object]]:
-        """Return the plan as data: every rule and kill under the name it is reported by."""
-        return plan_of(self.rules(references), self.kills())
+        """Return the plan as data: rules, kills and acts under the names they are reported by."""
+        return self.plan_with(self.rules(references))
+
+    def plan_with(self, rules: Iterable[Rule]) -> list[dict[str, object]]:
+        """Return the plan as data, with these rules for its own."""
+        deaths: list[dict[str, object]] = [
+            {**kill.model_dump(exclude_defaults=True), "name": name, "kill": kill.at}
+            for name, kill in self.kills()
+        ]
+        acts: list[dict[str, object]] = [
+            {**self.file.steps[place].model_dump(exclude_defaults=True), "name": name}
+            for place, name in self.acts().items()
+        ]
+        return [*map(table_from, rules), *deaths, *acts]
 
     def __repr__(self) -> str:
         fairness = "fair" if self.fair else "unfair"
         return f"<Scenario {self.name} {fairness}, {self.file.orders} orders>"
-
-
-def plan_of(rules: Iterable[Rule], kills: Iterable[tuple[str, Kill]]) -> list[dict[str, object]]:
-    """Return rules and kills as data, each under the name it is reported by."""
-    deaths: list[dict[str, object]] = [
-        {**kill.model_dump(exclude_defaults=True), "name": name, "kill": kill.at}
-        for name, kill in kills
-    ]
-    return [*map(table_from, rules), *deaths]
 
 
 def read_scenario_file(path: Path) -> Scenario:
@@ -179,8 +244,10 @@ def _strikes_all(rule: Rule) -> bool:
 
 
 def _referring(table: Mapping[str, Any], references: Mapping[int, str]) -> dict[str, Any]:
-    """Put the order's reference in the place of its serial."""
-    serial = table.get("order")
-    return (
-        dict(table) if serial is None else {**table, "order": references.get(serial, str(serial))}
-    )
+    """Put the orders' references in the place of their serials."""
+    written = dict(table)
+    if (serial := table.get("order")) is not None:
+        written["order"] = references.get(serial, str(serial))
+    if serials := table.get("orders"):
+        written["orders"] = [references.get(each, str(each)) for each in serials]
+    return written

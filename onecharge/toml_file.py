@@ -7,9 +7,9 @@ Rule 2: models validate; this file only finds the place in the text where they w
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -115,9 +115,17 @@ def _explained(error: ValidationError, model: type[BaseModel], text: str, path: 
     # A misspelt field is also a missing one; the misspelling is what helps.
     errors = error.errors(include_url=False)
     first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
-    location = tuple(first["loc"])
-    known = places_known(model, location[:-1])
+    location = _without_tags(model, first["loc"])
+    known = places_known(model, first["loc"][:-1])
     match first["type"]:
+        case "union_tag_invalid" | "union_tag_not_found" as kind:
+            field = str(first["ctx"]["discriminator"]).strip("'")
+            location = (*location, field)
+            says = (
+                "required, but missing"
+                if kind == "union_tag_not_found"
+                else f"expected one of {first['ctx']['expected_tags']}, found {first['ctx']['tag']!r}"
+            )
         case "extra_forbidden":
             near = difflib.get_close_matches(str(location[-1]), known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
@@ -136,13 +144,31 @@ def _explained(error: ValidationError, model: type[BaseModel], text: str, path: 
 
 def places_known(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
     """Return the fields that the table at ``location`` may have."""
+    *_, (here, _) = [(model, None), *_steps(model, location)]
+    return list(dict.fromkeys(name for each in _models_in(here) for name in _fields(each)))
+
+
+def _without_tags(model: type[BaseModel], location: Sequence[str | int]) -> Location:
+    """Leave out of pydantic's location the tags by which it chose among several models."""
+    return tuple(part for _, part in _steps(model, location) if part is not None)
+
+
+def _steps(
+    model: type[BaseModel], location: Sequence[str | int]
+) -> Iterator[tuple[Any, str | int | None]]:
+    """Yield what is found at every step down a location, and the step unless it is only a tag."""
     here: Any = model
     for part in location:
-        if isinstance(part, int) or not isinstance(here, type):
+        models = list(_models_in(here))
+        tagged = [each for each in models if len(models) > 1 and part in _tags_of(each)]
+        if tagged:
+            here = tagged[0]
+            yield here, None
             continue
-        field = _fields(here).get(part) if issubclass(here, BaseModel) else None
-        here = _model_in(field.annotation) if field else None
-    return list(_fields(here)) if isinstance(here, type) else []
+        if isinstance(part, str):
+            field = _fields(models[0]).get(part) if len(models) == 1 else None
+            here = field.annotation if field else None
+        yield here, part
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -150,12 +176,24 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that an annotation such as ``tuple[Kill, ...]`` or ``Read | None`` holds."""
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation such as ``tuple[Kill, ...]`` or ``Read | None`` holds."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
+        yield annotation
+        return
     parts: Iterable[Any] = getattr(annotation, "__args__", ())
-    return next((found for part in parts if (found := _model_in(part))), None)
+    for part in parts:
+        yield from _models_in(part)
+
+
+def _tags_of(model: type[BaseModel]) -> tuple[Any, ...]:
+    """Return the words by which a model may be told from others: of its required ``Literal``."""
+    literals = (
+        field.annotation
+        for field in model.model_fields.values()
+        if field.is_required() and get_origin(field.annotation) is Literal
+    )
+    return get_args(next(literals, None))
 
 
 def _places(text: str) -> Iterable[tuple[Location, int]]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from onecharge.control import ControlFailed, clean_control
-from onecharge.phases import Play, perform
-from onecharge.scenario_file import Scenario
+from onecharge.phases import Play, lacking_for, perform
+from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, to_be_confirmed
 from onecharge.stored_run import ALONE, MANIFEST, RUNS, TROUBLE, trouble_in
 from onecharge.targets import Target
@@ -102,6 +102,7 @@ class Run:
             seed=self._seed,
             duration_s=round(time.monotonic() - self._began_s, 3),
             interrupted=self._interrupted,
+            whole={each.name for each in self._scenarios} >= library().keys(),
         )
 
     def _interrupt(self, playing: "asyncio.Future[None]", by: str) -> None:
@@ -136,14 +137,14 @@ class Run:
             self._faults_began = True
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
-            for group in arranged(self._applicable(), tied=passed.tied):
+            for group in arranged(self._applicable(world), tied=passed.tied):
                 await self._play_group(world, group, bound_s)
             self._judge_what_came_late()
 
-    def _applicable(self) -> Iterator[Scenario]:
+    def _applicable(self, world: World) -> Iterator[Scenario]:
         """Yield what there is to play, and say of the rest that it does not apply."""
         for scenario in self._scenarios:
-            if lacking := self._target.service_file.capabilities.lacking(scenario.needs):
+            if lacking := lacking_for(scenario, world):
                 self._verdicts[scenario.name] = not_applicable(scenario.name, lacking)
             else:
                 yield scenario

@@ -57,6 +57,19 @@ class AttachedService:
         """Return the caller's own name: which process it was cannot be told."""
         return source
 
+    async def replace(self, name: str) -> NoReturn:
+        """Nothing that we did not start is replaced."""
+        raise AssertionError(f"{name} is none of our processes")
+
+    @property
+    def names(self) -> list[str]:
+        """None of its processes is ours."""
+        return []
+
+    def listening_at(self, url: str) -> str:
+        """Return the address: which process listens there cannot be told."""
+        return url
+
     def fallen(self) -> None:
         """Nothing is known of its processes."""
 

@@ -144,9 +144,10 @@ class Postgres:
         """Drop a database, and whoever is still connected to it."""
         await self._server().drop_database(name)
 
-    async def restart(self) -> None:
-        """Crash it (an immediate shutdown) and start it again on the same port."""
+    async def restart(self, *, down_s: float = 0.0) -> None:
+        """Crash it (an immediate shutdown) and start it again on the same port, after a while."""
         await self._supervisor.stop(self.NAME, signal=SIGQUIT)
+        await asyncio.sleep(down_s)
         for attempts_left in reversed(range(ATTEMPTS)):
             if await self._run():
                 return

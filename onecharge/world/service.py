@@ -58,6 +58,16 @@ class Services(Protocol):
     async def stop(self) -> None:
         """End whatever we started of it."""
 
+    async def replace(self, name: str) -> None:
+        """Ask a process to finish, start it anew, and wait until it is ready."""
+
+    @property
+    def names(self) -> list[str]:
+        """The processes that we can kill."""
+
+    def listening_at(self, url: str) -> str:
+        """Return the process that listens there."""
+
     def fallen(self) -> str | None:
         """Tell of a process that ended though nobody killed it, with the end of its log."""
 
@@ -162,6 +172,25 @@ class ServiceProcesses:
         await self._supervisor.exited(name)
         await self._spawn(process)
         await self._until_ready(process)
+
+    async def replace(self, name: str) -> None:
+        """Ask a process to finish, start it anew, and wait until it is ready."""
+        process = self.process(name)
+        process.alive = False  # nothing new is sent there
+        await self._supervisor.stop(name)
+        value = {"what": "process", "pid": process.pid, "signal": signal.SIGTERM.name}
+        self._sink(Entry(f"process:{name}", "crash", value))
+        await self._spawn(process)
+        await self._until_ready(process)
+
+    @property
+    def names(self) -> list[str]:
+        """The processes that we can kill."""
+        return [process.name for process in self.processes]
+
+    def listening_at(self, url: str) -> str:
+        """Return the process that listens there."""
+        return next(instance.name for instance in self.instances if instance.url == url)
 
     async def stop(self) -> None:
         """Ask every process to finish; whoever does not is killed."""

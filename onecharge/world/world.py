@@ -65,6 +65,7 @@ class World:
         self.session: aiohttp.ClientSession
         self.values: Mapping[str, str] = {}
         self.database_url = ""
+        self.postgres: Postgres | None = None  # the server, if it is ours
 
     def __repr__(self) -> str:
         return f"<World of {self.service_file.service.name} in {self.folder.name}>"
@@ -146,7 +147,7 @@ async def standing(
         else:
             supervisor = await stack.enter_async_context(await Supervisor.start())
             if service_file.database is not None:
-                world.database_url = await _database(stack, supervisor, folder, server_url, tell)
+                world.database_url = await _database(stack, supervisor, world, server_url, tell)
             shared = _shared_values(world, mutant)
             world.services = ServiceProcesses(
                 service,
@@ -213,16 +214,16 @@ def _where(world: World) -> str:
 
 
 async def _database(
-    stack: AsyncExitStack, supervisor: Supervisor, folder: Path, server_url: str | None, tell: Tell
+    stack: AsyncExitStack, supervisor: Supervisor, world: World, server_url: str | None, tell: Tell
 ) -> str:
     """Return the URL of a fresh database, on an embedded server or on the one that was given."""
-    name = f"onecharge_{folder.name.replace('-', '_')}".lower()
+    name = f"onecharge_{world.folder.name.replace('-', '_')}".lower()
     if server_url is not None:
         given = await GivenServer.connect(server_url)
         url = await given.create_database(name)
         stack.push_async_callback(given.drop_database, name)
         tell("database on the given PostgreSQL server ready")
         return url
-    postgres = await Postgres.start(supervisor, folder / "logs")
+    postgres = world.postgres = await Postgres.start(supervisor, world.folder / "logs")
     tell(f"PostgreSQL {postgres.version} ready")
     return await postgres.create_database(name)

@@ -22,7 +22,7 @@ fault = "lose_reply"
 times = 1
 
 [[kills]]
-at = "after_commit"
+at = "committed"
 """
 
 
@@ -61,12 +61,7 @@ def test_the_plan_lists_kills_beside_rules(tmp_path: Path) -> None:
         ("order = 2", "order = 4", "faults[1].order: expected a serial from 1 to 3, found 4"),
         ("times = 1", "tmies = 1", ":13: faults[2].tmies: "),
         ("times = 1", "times = 'x'", ":13: faults[2].times: "),
-        (
-            '"after_commit"',
-            '"on_delivery"',
-            "kills[1].at: a call to the provider has no on_delivery",
-        ),
-        ('"after_commit"', '"later"', ":16: kills[1].at: input should be"),
+        ('"committed"', '"later"', ":16: kills[1].at: input should be"),
         ('title = "Something goes wrong"', "", ": title: required, but missing"),
     ],
 )

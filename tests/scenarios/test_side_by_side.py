@@ -27,7 +27,7 @@ def scenario(name: str, **fields: object) -> Scenario:
     "fields",
     [
         {"alone": True},
-        {"kills": [{"at": "after_commit"}]},
+        {"kills": [{"at": "committed"}]},
         {"faults": [{"fault": "forget_keys"}]},
         {"faults": [{"fault": "foreign_account"}]},
         {"faults": [{"fault": "hold", "until": "quiet"}]},

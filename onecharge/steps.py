@@ -1,0 +1,207 @@
+"""What a scenario does, step by step: the models of ``[[steps]]``. Data only.
+
+Rule 1: one step after the other, each for all orders at once; a step that goes on ``meanwhile``
+        is only begun. All are over before healing begins.
+Rule 2: what a service cannot do is a step's ``needs``: then the scenario does not apply to it.
+Rule 3: without any steps, a scenario is one: all customers pay.
+"""
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from onecharge.keys import PairName, SingleName
+from onecharge.press import Variant
+from onecharge.toml_file import Section
+
+Seconds = Annotated[float, Field(gt=0, le=600)]
+Milliseconds = Annotated[int, Field(ge=0, le=600_000)]
+Serial = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class _Step(Section):
+    needs: ClassVar[frozenset[str]] = frozenset()
+    alone: ClassVar[bool] = False
+    """Whether nobody else can play beside it."""
+
+
+class Act(_Step):
+    """Something that is done to the service, or happens to it; it must, or all is unknown."""
+
+
+class _ByCustomers(_Step):
+    meanwhile: bool = False
+    orders: tuple[Serial, ...] = ()
+    timeout_s: Seconds | None = None
+
+
+class Pay(_ByCustomers):
+    """Customers press *Pay* as ``[customer]`` says, until a definite answer or resignation."""
+
+    do: Literal["pay"]
+
+
+class PressAgain(_ByCustomers):
+    """Customers press once more, ``at_once`` and ``times`` over, in what differs the ``variant``."""
+
+    do: Literal["press"]
+    variant: Variant = "same"
+    at_once: int = Field(default=1, ge=1, le=64)
+    times: int = Field(default=1, ge=1, le=100)
+
+
+class PressLate(_ByCustomers):
+    """Customers press twice, the second time around the end of the first request.
+
+    How long one takes is measured on the first order; the others follow one after the other, each
+    with the next of ``offsets_ms`` from that end.
+    """
+
+    do: Literal["press_late"]
+    offsets_ms: tuple[Annotated[int, Field(ge=-10_000, le=10_000)], ...] = (-20, -10, -5, 0, 5, 10)
+
+
+class Leave(_ByCustomers):
+    """Customers press and close the connection ``after_ms``, whatever is under way."""
+
+    do: Literal["leave"]
+    after_ms: Milliseconds = 100
+
+
+class BuyAgain(_ByCustomers):
+    """Customers buy the same once more, at the same moment, and mean it: another order and key."""
+
+    do: Literal["buy_again"]
+
+
+class OtherTenant(_ByCustomers):
+    """Another tenant's customers pay for orders of their own, under the same keys."""
+
+    do: Literal["other_tenant"]
+    needs: ClassVar[frozenset[str]] = frozenset({"tenants"})
+
+
+class EdgeKeys(_ByCustomers):
+    """Customers pay under keys at the edge of what is allowed, and press once more.
+
+    Every order takes the next of ``single``; then two orders each the next of ``pairs``.
+    """
+
+    do: Literal["edge_keys"]
+    single: tuple[SingleName, ...] = ()
+    pairs: tuple[PairName, ...] = ()
+
+    @property
+    def takes(self) -> int:
+        """How many orders it takes, one for each key."""
+        return len(self.single) + 2 * len(self.pairs)
+
+
+class Refund(_ByCustomers):
+    """Customers ask for money back, ``at_once`` and ``times`` over, under one key or several."""
+
+    do: Literal["refund"]
+    part: Literal["all", "half"] = "all"
+    keys: Literal["same", "each"] = "same"
+    at_once: int = Field(default=1, ge=1, le=64)
+    times: int = Field(default=1, ge=1, le=100)
+    needs: ClassVar[frozenset[str]] = frozenset({"refunds"})
+
+
+class Settle(_Step):
+    """Wait until nothing moves: no call, no delivery."""
+
+    do: Literal["settle"]
+
+
+class Wait(_Step):
+    """Let real time pass."""
+
+    do: Literal["wait"]
+    ms: Milliseconds
+
+
+class Advance(Act):
+    """Let hours pass for the provider: keys expire, and what falls due is sent."""
+
+    do: Literal["advance"]
+    hours: float = Field(gt=0, le=10_000)
+    alone: ClassVar[bool] = True
+
+
+class Forge(Act):
+    """Somebody tells the service an untrue story of each order.
+
+    It shows the order's charge, or one that never was, in another ``status``.
+    """
+
+    do: Literal["forge"]
+    orders: tuple[Serial, ...] = ()
+    type: str = "charge.captured"
+    status: Literal["captured", "declined", "refunded"] = "captured"
+    signature: Literal["wrong", "missing", "old", "foreign"] = "wrong"
+    copies: int = Field(default=1, ge=1, le=100)
+    needs: ClassVar[frozenset[str]] = frozenset({"webhooks"})
+
+
+class Resend(Act):
+    """The provider tells of each order's events again, as themselves or under new ids."""
+
+    do: Literal["resend"]
+    orders: tuple[Serial, ...] = ()
+    copies: int = Field(default=1, ge=1, le=100)
+    at_once: bool = False
+    new_id: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"webhooks"})
+
+
+class Restart(Act):
+    """All processes of the service are killed at once, and started again."""
+
+    do: Literal["restart"]
+    meanwhile: bool = False
+    down_ms: Milliseconds = 0
+    needs: ClassVar[frozenset[str]] = frozenset({"restartable"})
+    alone: ClassVar[bool] = True
+
+
+class Replace(Act):
+    """The processes of the service are replaced one by one, each asked to finish first."""
+
+    do: Literal["replace"]
+    meanwhile: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"restartable"})
+    alone: ClassVar[bool] = True
+
+
+class CrashDatabase(Act):
+    """The database server crashes and comes back after a while, with all that was committed."""
+
+    do: Literal["crash_database"]
+    meanwhile: bool = False
+    down_ms: Milliseconds = 0
+    needs: ClassVar[frozenset[str]] = frozenset({"own_database"})
+    alone: ClassVar[bool] = True
+
+
+Step = Annotated[
+    Pay
+    | PressAgain
+    | PressLate
+    | Leave
+    | BuyAgain
+    | OtherTenant
+    | EdgeKeys
+    | Refund
+    | Settle
+    | Wait
+    | Advance
+    | Forge
+    | Resend
+    | Restart
+    | Replace
+    | CrashDatabase,
+    Field(discriminator="do"),
+]
+
+ONLY_PAY: Final = (Pay(do="pay"),)
