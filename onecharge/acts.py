@@ -20,6 +20,7 @@ from onecharge.steps import (
     Act,
     Advance,
     BuyAgain,
+    ByCustomers,
     CrashDatabase,
     EdgeKeys,
     Forge,
@@ -34,6 +35,7 @@ from onecharge.steps import (
     Restart,
     Settle,
     Step,
+    ToTheService,
     Wait,
 )
 from onecharge.world.customers import Customers
@@ -56,6 +58,7 @@ class Acts:
         customers: Customers,
         scenario: Scenario,
         cast: Cast,
+        *,
         bound_s: float,
     ) -> None:
         self._world = world
@@ -84,19 +87,24 @@ class Acts:
             await asyncio.gather(*self._meanwhile, return_exceptions=True)
 
     async def _carry_out(self, place: int, step: Step) -> None:
-        if isinstance(step, Act):
-            if await self._act(step):
-                self._say_done(place, step)
-        else:
-            await self._of_customers(place, step)
+        match step:
+            case Settle():
+                await self._settle()
+            case Wait():
+                await asyncio.sleep(step.ms / 1000)
+            case Act():
+                if await self._act(step):
+                    self._say_done(place, step)
+            case _:
+                await self._of_customers(place, step)
 
-    def _say_done(self, place: int, step: Step) -> None:
+    def _say_done(self, place: int, step: ToTheService) -> None:
         value = {"what": "fired", "rule": self._names[place], "fault": step.do, "seam": "step"}
         self._recorder(Entry(FAULT, "effect", value))
 
     # What customers do.
 
-    async def _of_customers(self, place: int, step: Step) -> None:
+    async def _of_customers(self, place: int, step: ByCustomers) -> None:
         match step:
             case Pay():
                 await self._each(step.orders, lambda order: self._pay(order, step.timeout_s))
@@ -121,12 +129,6 @@ class Acts:
                 )
             case Refund():
                 await self._each(step.orders, lambda order: self._refund(order, step))
-            case Settle():
-                await self._settle()
-            case Wait():
-                await asyncio.sleep(step.ms / 1000)
-            case Act():
-                raise AssertionError(f"{step!r} is no customer's")
             case _:
                 assert_never(step)
 
@@ -189,13 +191,12 @@ class Acts:
                 )
             await _all(refunds)
 
-    def _patience(self, step: Pay | PressAgain | PressLate | Leave | Any) -> float:
-        timeout_s: float = step.timeout_s or self._customer.timeout_s
-        return timeout_s
+    def _patience(self, step: ByCustomers) -> float:
+        return step.timeout_s or self._customer.timeout_s
 
     # What is done to the service.
 
-    async def _act(self, step: Act) -> bool:
+    async def _act(self, step: ToTheService) -> bool:
         """Do it; tell whether it could be done."""
         match step:
             case Advance():
@@ -219,7 +220,7 @@ class Acts:
             case CrashDatabase():
                 return await self._crash_database(step)
             case _:
-                raise AssertionError(f"nobody knows how to do {step!r}")
+                assert_never(step)
 
     async def _advance(self, step: Advance) -> bool:
         """Let hours pass once nothing is open: a key that expires under an open order is unfair."""

@@ -9,7 +9,8 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -17,6 +18,7 @@ from typing import Final, get_args
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library, read_scenario_file
 from onecharge.service_file.described import fields
+from onecharge.steps import Pay
 from onecharge.targets import mutants
 from simulator import catalogue
 from simulator.core.faults import Fault
@@ -59,10 +61,20 @@ def _scenarios() -> Table:
     rows = []
     for name, path in library().items():
         scenario = read_scenario_file(path)
-        faults = [str(table["fault"]) for table in scenario.file.faults]
-        faults += ["kill" for _ in scenario.file.kills]
-        rows.append((name, scenario.file.title, ", ".join(faults), _fairness(scenario.fair)))
-    return Table("Scenarios", ("name", "what happens", "faults", "provider"), tuple(rows))
+        file = scenario.file
+        done = [str(table["fault"]) for table in file.faults]
+        done += ["kill" for _ in file.kills]
+        done += [step.do for step in file.steps if not isinstance(step, Pay)]
+        classes = ", ".join(file.classes)
+        rows.append((name, file.title, _counted(done), classes, _fairness(scenario.fair)))
+    headers = ("name", "what happens", "faults and steps", "classes", "provider")
+    return Table("Scenarios", headers, tuple(rows))
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Name each once, and say how often it is there if it is more often."""
+    counts = Counter(names)
+    return ", ".join(name if n == 1 else f"{name} ({n})" for name, n in counts.items())
 
 
 def _faults() -> Table:

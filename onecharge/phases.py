@@ -107,7 +107,12 @@ class Play:
     def acts(self) -> Acts:
         """Return what carries out its steps."""
         return Acts(
-            self._world, self.recorder, self._customers, self.scenario, self.cast, self.bound_s
+            self._world,
+            self.recorder,
+            self._customers,
+            self.scenario,
+            self.cast,
+            bound_s=self.bound_s,
         )
 
     def healing(self, *, side_by_side: bool) -> Healing:

@@ -42,7 +42,7 @@ class Pay(_ByCustomers):
 
 
 class PressAgain(_ByCustomers):
-    """Customers press once more, ``at_once`` and ``times`` over, in what differs the ``variant``."""
+    """Customers press once more, ``at_once`` and ``times`` over; ``variant`` is what differs."""
 
     do: Literal["press"]
     variant: Variant = "same"
@@ -184,24 +184,9 @@ class CrashDatabase(Act):
     alone: ClassVar[bool] = True
 
 
-Step = Annotated[
-    Pay
-    | PressAgain
-    | PressLate
-    | Leave
-    | BuyAgain
-    | OtherTenant
-    | EdgeKeys
-    | Refund
-    | Settle
-    | Wait
-    | Advance
-    | Forge
-    | Resend
-    | Restart
-    | Replace
-    | CrashDatabase,
-    Field(discriminator="do"),
-]
+ByCustomers = Pay | PressAgain | PressLate | Leave | BuyAgain | OtherTenant | EdgeKeys | Refund
+ToTheService = Advance | Forge | Resend | Restart | Replace | CrashDatabase
+
+Step = Annotated[ByCustomers | Settle | Wait | ToTheService, Field(discriminator="do")]
 
 ONLY_PAY: Final = (Pay(do="pay"),)

@@ -121,11 +121,10 @@ def _explained(error: ValidationError, model: type[BaseModel], text: str, path: 
         case "union_tag_invalid" | "union_tag_not_found" as kind:
             field = str(first["ctx"]["discriminator"]).strip("'")
             location = (*location, field)
-            says = (
-                "required, but missing"
-                if kind == "union_tag_not_found"
-                else f"expected one of {first['ctx']['expected_tags']}, found {first['ctx']['tag']!r}"
-            )
+            says = "required, but missing"
+            if kind == "union_tag_invalid":
+                expected = first["ctx"]["expected_tags"]
+                says = f"expected one of {expected}, found {first['ctx']['tag']!r}"
         case "extra_forbidden":
             near = difflib.get_close_matches(str(location[-1]), known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"

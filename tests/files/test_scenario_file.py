@@ -23,6 +23,10 @@ times = 1
 
 [[kills]]
 at = "committed"
+
+[[steps]]
+do = "refund"
+at_once = 2
 """
 
 
@@ -62,6 +66,19 @@ def test_the_plan_lists_kills_beside_rules(tmp_path: Path) -> None:
         ("times = 1", "tmies = 1", ":13: faults[2].tmies: "),
         ("times = 1", "times = 'x'", ":13: faults[2].times: "),
         ('"committed"', '"later"', ":16: kills[1].at: input should be"),
+        ('at = "committed"', 'at = "committed"\norder = 9', ":17: kills[1].order: expected a"),
+        ('do = "refund"', 'do = "refnd"', ":19: steps[1].do: expected one of 'pay', 'press'"),
+        ('do = "refund"', "", ":18: steps[1].do: required, but missing"),
+        ("at_once = 2", "at_onse = 2", ":20: steps[1].at_onse: unknown field; did you mean 'at_"),
+        ("at_once = 2", "at_once = 0", ":20: steps[1].at_once: input should be greater than"),
+        ("at_once = 2", "orders = [4]", ":20: steps[1].orders: expected a serial from 1 to 3"),
+        ('do = "refund"', 'do = "wait"', ":20: steps[1].at_once: unknown field; known here: do"),
+        (
+            "orders = 3",
+            'exercises = ["books_agre"]',
+            ":4: exercises[1]: no invariant is called 'books_agre'; did you mean 'books_agree'?",
+        ),
+        ("orders = 3", 'classes = ["K36"]', ":4: classes[1]: "),
         ('title = "Something goes wrong"', "", ": title: required, but missing"),
     ],
 )
@@ -76,7 +93,53 @@ def test_a_mistake_is_one_sentence_with_its_place(
 
 def test_the_library_has_what_it_promises() -> None:
     scenarios = {name: read_scenario_file(path) for name, path in library().items()}
-    assert len(scenarios) >= 8
+    assert len(scenarios) >= 40
     assert all(scenario.named for scenario in scenarios.values())
     unfair = {name for name, each in scenarios.items() if not each.fair}
-    assert unfair == {"one_event_id_for_two_orders", "provider_ignores_keys"}
+    assert unfair == {
+        "events_never_come",
+        "keys_are_forgotten",
+        "lookups_lag",
+        "lookups_lie",
+        "one_event_id_for_two_orders",
+        "provider_ignores_keys",
+    }
+
+
+STEPS = """
+title = "Something is done"
+why = "A report"
+orders = 3
+
+[[steps]]
+do = "edge_keys"
+single = ["empty", "255"]
+pairs = ["case"]
+"""
+
+
+def test_as_many_orders_are_needed_as_keys_are_tried(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r":7: steps\[1\].do: so many keys take 4 orders"):
+        read(STEPS, tmp_path)
+
+
+def test_without_steps_customers_pay(tmp_path: Path) -> None:
+    text = 'title = "Nothing goes wrong"\nwhy = "A report"\n'
+
+    assert [step.do for step in read(text, tmp_path).file.steps] == ["pay"]
+
+
+def test_what_is_done_to_the_service_is_planned_and_has_a_name(tmp_path: Path) -> None:
+    steps = "".join(f'[[steps]]\ndo = "{do}"\n' for do in ("pay", "resend", "restart", "resend"))
+    scenario = read(f'title = "a"\nwhy = "b"\n{steps}', tmp_path)
+
+    assert [entry["name"] for entry in scenario.plan({})] == ["resend", "restart", "resend-2"]
+    assert scenario.alone
+    assert scenario.needs == {"webhooks", "restartable"}
+
+
+def test_rules_for_several_orders_name_their_references(tmp_path: Path) -> None:
+    text = GOOD.replace("order = 2", "orders = [1, 3]")
+    rules = read(text, tmp_path).rules({1: "ord-a", 2: "ord-b", 3: "ord-c"})
+
+    assert rules[0].orders == ("ord-a", "ord-c")
