@@ -232,9 +232,9 @@ class Event:
 
     @property
     def acknowledged(self) -> bool:
-        """Whether every endpoint that it was sent to has acknowledged it."""
+        """Whether every endpoint that it was sent to has acknowledged it; a forgery need not be."""
         told = {attempt.endpoint for attempt in self.attempts if attempt.acknowledged}
-        return all(attempt.endpoint in told for attempt in self.attempts)
+        return all(attempt.endpoint in told for attempt in self.attempts if not attempt.forged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _unsettled(case: Case) -> Iterator[Violation]:
         elif stuck := _stuck(story):
             yield stuck
         for event in story.events:
-            if event.created < due and not event.acknowledged and not event.forged:
+            if event.created < due and not event.acknowledged:
                 yield _unheard(story, event)
 
 

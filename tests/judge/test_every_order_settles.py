@@ -181,6 +181,14 @@ def test_an_event_refused_at_first_and_acknowledged_later_is_well(tale: "Tale") 
     assert judge(tale.case()).verdict == "holds"
 
 
+def test_a_forged_event_need_not_be_acknowledged(tale: "Tale") -> None:
+    tale.pays("ord-1")
+    tale.answered(tale.forges("ord-1"), "fail", status=401)
+    tale.ends_well("ord-1")
+
+    assert judge(tale.case()).verdict == "holds"
+
+
 def test_an_event_born_after_all_had_converged_may_still_be_on_its_way(tale: "Tale") -> None:
     charge = tale.pays("ord-1")
     tale.settles()
