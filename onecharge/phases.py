@@ -148,14 +148,15 @@ async def perform(world: World, plays: Sequence[Play], seed: int) -> None:
     await heal(world, [play.healing(side_by_side=side_by_side) for play in plays])
 
 
-def lacking_for(scenario: Scenario, world: World) -> tuple[str, ...]:
-    """Return what it would take to play a scenario, and this world or its service has not."""
-    file = world.service_file
-    there = file.capabilities.model_dump() | {"own_database": world.postgres is not None}
-    there["refunds"] &= file.refund is not None
-    there["tenants"] &= len(file.tenants) > 1
+def lacking_for(
+    scenario: Scenario, service_file: ServiceFile, *, own_database: bool
+) -> tuple[str, ...]:
+    """Return what it would take to play a scenario, and a service or its world has not."""
+    there = service_file.capabilities.model_dump() | {"own_database": own_database}
+    there["refunds"] &= service_file.refund is not None
+    there["tenants"] &= len(service_file.tenants) > 1
     presses = (step.variant for step in scenario.file.steps if isinstance(step, PressAgain))
-    unlike = (f"{variant}: {why}" for variant in presses if (why := why_not(variant, file)))
+    unlike = (f"{each}: {why}" for each in presses if (why := why_not(each, service_file)))
     return (*sorted(need for need in scenario.needs if not there[need]), *dict.fromkeys(unlike))
 
 

@@ -137,17 +137,22 @@ class Run:
             self._faults_began = True
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
-            for group in arranged(self._applicable(world), tied=passed.tied):
+            for group in arranged(self._applicable(), tied=passed.tied):
                 await self._play_group(world, group, bound_s)
             self._judge_what_came_late()
 
-    def _applicable(self, world: World) -> Iterator[Scenario]:
+    def _applicable(self) -> Iterator[Scenario]:
         """Yield what there is to play, and say of the rest that it does not apply."""
         for scenario in self._scenarios:
-            if lacking := lacking_for(scenario, world):
+            if lacking := self._lacking_for(scenario):
                 self._verdicts[scenario.name] = not_applicable(scenario.name, lacking)
             else:
                 yield scenario
+
+    def _lacking_for(self, scenario: Scenario) -> tuple[str, ...]:
+        file = self._target.service_file
+        own_database = file.database is not None and self._server_url is None
+        return lacking_for(scenario, file, own_database=own_database)
 
     async def _play_group(
         self, world: World, scenarios: Sequence[Scenario], bound_s: float
@@ -235,7 +240,7 @@ class Run:
             "lacking": {
                 scenario.name: lacking
                 for scenario in self._scenarios
-                if (lacking := self._target.service_file.capabilities.lacking(scenario.needs))
+                if (lacking := self._lacking_for(scenario))
             },
         }
         (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")

@@ -24,6 +24,13 @@ from simulator.core.journal import Entry
 _THINGS: Final = ("call", "event", "charge", "attempt")
 """What a record can be about, by the fields of its value."""
 
+_ENDS: Final = {
+    ("provider", "send"): ("call",),
+    ("provider", "drop"): ("call",),
+    **{("webhook", kind): ("attempt",) for kind in ("ok", "fail", "unknown")},
+}
+"""What is over with a record."""
+
 _PROCESS: Final = "process:"
 
 
@@ -47,8 +54,7 @@ class Histories:
         """Take an entry into the history that it belongs to; return its index there."""
         if entry.lane.startswith(_PROCESS):
             return max(self._written(recorder, entry) for recorder in {self._apart, *self._on})
-        recorder = self._whose(entry) if self._of_family else self._apart
-        return self._written(recorder, entry)
+        return self._written(self._whose(entry), entry)
 
     @property
     def apart(self) -> Recorder:
@@ -99,6 +105,8 @@ class Histories:
             owner = next((known[thing] for thing in things if thing in known), self._apart)
         for thing in things:
             known.setdefault(thing, owner)
+        for name in _ENDS.get((entry.lane, entry.kind), ()):  # nothing more follows from it
+            known.pop(value.get(name, ""), None)
         return owner
 
     def _written(self, recorder: Recorder, entry: Entry) -> int:

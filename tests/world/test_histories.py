@@ -103,6 +103,18 @@ def test_a_history_begun_for_everything_takes_everything(
     assert whats(alone) == ["call"]
 
 
+def test_an_attempt_that_ends_late_ends_where_it_began(histories: Histories) -> None:
+    control = histories.begin("control")
+    attempt = {"what": "attempt", "attempt": "att-1", "event": "evt_1"}
+    cause = histories(Entry("webhook", "send", attempt))
+    only = histories.begin_for({"only": "ord-a"})["only"]
+
+    histories(Entry("webhook", "ok", attempt, cause=cause))
+
+    assert whats(only) == []
+    assert [record.kind for record in control.records] == ["send", "ok"]
+
+
 def test_what_is_written_together_is_in_every_file_it_concerns_when_the_block_ends(
     histories: Histories, both: dict[str, Recorder], tmp_path: Path
 ) -> None:
