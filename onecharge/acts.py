@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, assert_never
 
-from onecharge.cast import Cast
+from onecharge.cast import Cast, other_tenant
 from onecharge.healing import LOOK_AGAIN_S, QUIET_S, at_most
 from onecharge.history.recorder import Recorder
 from onecharge.press import Order, Press
@@ -29,6 +29,7 @@ from onecharge.steps import (
     Pay,
     PressAgain,
     PressLate,
+    Pry,
     Refund,
     Replace,
     Resend,
@@ -122,6 +123,8 @@ class Acts:
                 chosen = self._cast.chosen(step.orders)
                 others = [self._cast.beside(place, order) for order in chosen]
                 await _all(self._pay_as_other(order, step) for order in others)
+            case Pry():
+                await self._each(step.orders, lambda order: self._pry(order, step))
             case EdgeKeys():
                 await self._each(step.orders, lambda order: self._pay(order, step.timeout_s))
                 await self._each(
@@ -176,6 +179,10 @@ class Acts:
             await self._customers.press(order, self._patience(step), press)
             if order.settled:
                 return
+
+    async def _pry(self, order: Order, step: Pry) -> None:
+        tenant, token = other_tenant(order, self._world.service_file)
+        await self._customers.pry(order, self._patience(step), tenant, token)
 
     async def _refund(self, order: Order, step: Refund) -> None:
         amount_minor = None if step.part == "all" else order.amount_minor // 2

@@ -65,11 +65,16 @@ class Cast:
         return self._beside[place, order.serial]
 
 
-def _of_another_tenant(order: Order, serial: int, service_file: ServiceFile) -> Order:
-    """Return an order of somebody else's customer that goes under the same key."""
+def other_tenant(order: Order, service_file: ServiceFile) -> tuple[str, str]:
+    """Return the name and the credential of a tenant that is not the order's, if there is one."""
     tenants = service_file.tenants
     name = next((tenant for tenant in tenants if tenant != order.tenant), order.tenant)
-    other = of_tenant(order, serial, name, tenants[name])
+    return name, tenants[name]
+
+
+def _of_another_tenant(order: Order, serial: int, service_file: ServiceFile) -> Order:
+    """Return an order of somebody else's customer that goes under the same key."""
+    other = of_tenant(order, serial, *other_tenant(order, service_file))
     other.key = order.key
     return other
 

@@ -81,6 +81,13 @@ class OtherTenant(_ByCustomers):
     needs: ClassVar[frozenset[str]] = frozenset({"tenants"})
 
 
+class Pry(_ByCustomers):
+    """Another tenant asks how each order went, and for its money back."""
+
+    do: Literal["pry"]
+    needs: ClassVar[frozenset[str]] = frozenset({"tenants"})
+
+
 class EdgeKeys(_ByCustomers):
     """Customers pay under keys at the edge of what is allowed, and press once more.
 
@@ -184,7 +191,9 @@ class CrashDatabase(Act):
     alone: ClassVar[bool] = True
 
 
-ByCustomers = Pay | PressAgain | PressLate | Leave | BuyAgain | OtherTenant | EdgeKeys | Refund
+ByCustomers = (
+    Pay | PressAgain | PressLate | Leave | BuyAgain | OtherTenant | Pry | EdgeKeys | Refund
+)
 ToTheService = Advance | Forge | Resend | Restart | Replace | CrashDatabase
 
 Step = Annotated[ByCustomers | Settle | Wait | ToTheService, Field(discriminator="do")]

@@ -36,6 +36,9 @@ _MARKS: Final[dict[Verdict, tuple[str, str]]] = {
 }
 _ASCII: Final = str.maketrans({"✓": "+", "✗": "x", "·": "|", "→": "->", "…": "...", "≥": ">="})
 _NAME_WIDTH: Final = 34
+_LINES_OF_SCENARIOS: Final = 15
+"""Up to so many scenarios have each a line of its own."""
+_NAMES_IN_A_LINE: Final = 4
 _EVIDENCE_SHOWN: Final = 4
 _ALSO_NAMED: Final = 3
 _NOTES_SHOWN: Final = 2
@@ -48,9 +51,12 @@ class Terminal:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or _standard_output()
+        self._many = False
+        self._holding: list[str] = []  # hold, and share the line that is to come
 
     def title(self, service: str, scenarios: int, seed: int) -> None:
         """Print what is about to be judged."""
+        self._many = scenarios > _LINES_OF_SCENARIOS
         self._print(
             ("onecharge ", "bold"), (f"{service} · {scenarios} scenario(s) · seed {seed}", "")
         )
@@ -80,7 +86,16 @@ class Terminal:
         return self._console.status(self._text((name, "")))
 
     def scenario(self, scenario: ScenarioVerdict) -> None:
-        """Print the line of a scenario that has been judged."""
+        """Print the line of a scenario that has been judged.
+
+        Of very many, those that hold share lines: what a person looks for is among the others.
+        """
+        if self._many and scenario.verdict == "holds" and not scenario.exposure:
+            self._holding.append(scenario.name)
+            if len(self._holding) == _NAMES_IN_A_LINE:
+                self._print_holding()
+            return
+        self._print_holding()
         mark, style = _MARKS[scenario.verdict]
         counts = (
             f"{scenario.orders} orders · {scenario.charges} charges · {scenario.fired} faults fired"
@@ -93,8 +108,15 @@ class Terminal:
             (f" {counts}  {scenario.duration_s:.1f} s", "dim"),
         )
 
+    def _print_holding(self) -> None:
+        names, self._holding = self._holding, []
+        if names:
+            mark, style = _MARKS["holds"]
+            self._print((f"{mark} ", style), (" · ".join(names), ""))
+
     def verdict(self, run: RunVerdict, report: Path | None = None) -> None:
         """Print the verdict on the run, and what to do about it, in at most 15 lines."""
+        self._print_holding()
         mark, style = _MARKS[run.verdict]
         self._print()
         self._print((f"{mark} {run.verdict}", style), (f": {in_words(run)}", "bold"))

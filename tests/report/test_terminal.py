@@ -71,6 +71,24 @@ def test_a_scenario_is_one_line(tale: "Tale") -> None:
     assert "1 orders · 1 charges · 1 faults fired  0.0 s" in line
 
 
+def test_of_many_scenarios_those_that_hold_share_lines() -> None:
+    screen = Screen()
+    screen.terminal.title("shop", 40, 1)
+
+    for number in range(5):
+        screen.terminal.scenario(ScenarioVerdict(f"good_{number}", "holds", ""))
+    screen.terminal.scenario(ScenarioVerdict("doubtful", "unknown", ""))
+    screen.terminal.scenario(ScenarioVerdict("good_5", "holds", ""))
+    show(screen, ScenarioVerdict("good_5", "holds", ""))
+
+    assert [line.split("  ")[0] for line in screen.lines[1:5]] == [
+        "✓ good_0 · good_1 · good_2 · good_3",
+        "✓ good_4",
+        "? doubtful",
+        "✓ good_5",
+    ]
+
+
 def test_an_exposed_scenario_says_that_it_does_not_count(tell: type["Tale"]) -> None:
     screen = Screen()
     screen.terminal.scenario(judged(double(tell("ord-1", fair=False), "ord-1")))
