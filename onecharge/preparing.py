@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from onecharge.press import Heard, Order, keep_cookies
+from onecharge.redaction import redacted
 from onecharge.service_file import Prepare, found
 from simulator.core.journal import Entry, Kind
 
@@ -60,7 +61,7 @@ def _wrong(step: Prepare, heard: Heard) -> str | None:
     if step.expects(heard.status):
         return None
     expected = " or ".join(map(str, step.expect)) or "a 2xx"
-    began = heard.text[:_EXCERPT]
+    began = redacted(heard.text[: 2 * _EXCERPT])[:_EXCERPT]
     return f"was answered HTTP {heard.status}, expected {expected}; the answer began: {began!r}"
 
 

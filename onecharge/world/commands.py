@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from onecharge.redaction import redacted
 from onecharge.templates import filled_text
 
 _LAST_WORDS = 200
@@ -58,7 +59,7 @@ class Commands:
         finally:
             await _end(process)
         if process.returncode:
-            last = complained.decode("utf-8", errors="replace").strip()[-_LAST_WORDS:]
+            last = redacted(complained.decode("utf-8", errors="replace")).strip()[-_LAST_WORDS:]
             raise CommandFailed(f"{words[0]}: ended with code {process.returncode}: {last}")
         return printed.decode("utf-8", errors="replace")
 
