@@ -2,7 +2,7 @@
 
 Hypothesis has three profiles: ``dev``; ``ci``, where the same examples are drawn every time; and
 ``deep``, to go hunting. ``ONECHARGE_HYPOTHESIS`` names one; otherwise it is ``ci`` where ``CI`` is
-set, and ``dev``.
+set, and ``dev``. None of them looks at a clock: a busy machine is no mistake of ours.
 """
 
 import importlib.util
@@ -13,14 +13,15 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from onecharge.world.postgres import INSTALLATION, WHEEL, Postgres
 from onecharge.world.supervisor import Supervisor
 
-settings.register_profile("dev")
-settings.register_profile("ci", derandomize=True, print_blob=True)
-settings.register_profile("deep", max_examples=1_000)
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", patient)
+settings.register_profile("ci", patient, derandomize=True, print_blob=True)
+settings.register_profile("deep", patient, max_examples=1_000)
 settings.load_profile(
     os.environ.get("ONECHARGE_HYPOTHESIS") or ("ci" if os.environ.get("CI") else "dev")
 )

@@ -150,7 +150,7 @@ class Barrage:
                 await self._send(line, Sent(route, on_the_wire(request, last=False)), round_seed)
         finally:
             line.hang_up()
-        return len(steps)
+        return sum(route != PAY for route, _ in steps)
 
     async def _send(self, line: "Line", sent: Sent, round_seed: str) -> None:
         answer = await line.ask(sent.data, PATIENCE_S if sent.whole else CUT_SHORT_S)
