@@ -1,5 +1,6 @@
 """Scenarios side by side: who shares the stage, and that sharing changes no verdict."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from onecharge.scenario_file import Scenario, ScenarioFile, library, read_scenar
 from onecharge.side_by_side import AT_ONCE, arranged, to_be_confirmed
 from onecharge.targets import target
 from onecharge.verdict import InvariantVerdict, ScenarioVerdict, judge_scenario
+from onecharge.verify import Run
 from onecharge.world.postgres import Postgres
 from onecharge.world.world import standing
 
@@ -69,6 +71,52 @@ def test_what_may_only_have_been_late_has_to_be_confirmed_alone() -> None:
     assert to_be_confirmed(found("every_order_settles"))
     assert not to_be_confirmed(found("one_charge_per_key"))
     assert not to_be_confirmed(ScenarioVerdict("s", "holds", ""))
+
+
+class Heard:
+    """A listener that remembers which scenarios it was told of."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def step(self, says: str) -> None:
+        """Nothing of it is looked at."""
+
+    def playing(self, name: str) -> AbstractContextManager[object]:  # noqa: ARG002 - as a listener
+        return nullcontext()
+
+    def scenario(self, scenario: ScenarioVerdict) -> None:
+        self.names.append(scenario.name)
+
+
+def histories_in(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.jsonl")}
+
+
+async def test_what_is_left_in_doubt_is_played_again_alone_and_told_once(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    never = {"fault": "lose_reply", "operation": "charge.cancel"}
+    doubtful = scenario("doubtful", orders=1, faults=[never])
+    heard = Heard()
+    run = Run(
+        target(None, None),
+        [doubtful, scenario("clear", orders=1)],
+        SEED,
+        folder=tmp_path,
+        listener=heard,
+        server_url=postgres.url("postgres"),
+    )
+
+    verdict = await run.verdict()
+
+    assert [(each.name, each.verdict) for each in verdict.scenarios] == [
+        ("doubtful", "unknown"),
+        ("clear", "holds"),
+    ]
+    assert verdict.scenarios[0].not_reached == ("lose_reply",)
+    assert sorted(heard.names) == ["clear", "doubtful"]
+    assert histories_in(tmp_path) == {"control", "clear", "doubtful", "doubtful.alone"}
 
 
 async def test_the_verdicts_are_the_same_side_by_side_and_alone(
