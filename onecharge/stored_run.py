@@ -134,7 +134,7 @@ class StoredRun:
         segments = sorted((self.folder / SEGMENTS).glob("*.jsonl"))
         if not segments or len(self.histories) > 1:
             return read_history(path)
-        return merge(read_segment(file) for file in [path, *segments])
+        return list(merge(read_segment(file) for file in [path, *segments]))
 
     def _lacking(self) -> dict[str, tuple[str, ...]]:
         played = self.histories

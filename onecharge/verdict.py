@@ -9,8 +9,10 @@ Rule 4: an invariant that found nothing of its kind in a scenario leaves that sc
         what no scenario put to the test is unknown.
 """
 
+import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,10 +20,11 @@ from onecharge.history.assembly import case_of
 from onecharge.history.attribution import HOW_TO_TIE, TieRule
 from onecharge.history.buckets import Bucket, buckets
 from onecharge.history.case import Case
-from onecharge.history.judgement import Evidence, Judgement, Verdict, Violation
+from onecharge.history.judgement import Judgement, Verdict, Violation, worst
 from onecharge.history.lint import advice
 from onecharge.history.records import Record
 from onecharge.invariants import Invariant, invariants
+from onecharge.verdict_json import run_json
 
 EXIT_CODES: Final[Mapping[Verdict, int]] = {
     "holds": 0,
@@ -102,6 +105,25 @@ def judge_scenario(
 
     ``trouble`` says what went wrong with the playing itself; nothing can then be called green.
     """
+    with _no_cycles():
+        return _scenario_verdict(records, repeat, trouble)
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Look for no cycles meanwhile: a case has none, and a long history makes the search dear."""
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searched:
+            gc.enable()
+
+
+def _scenario_verdict(
+    records: Iterable[Record], repeat: str, trouble: str | None
+) -> ScenarioVerdict:
     try:
         case = case_of(records)
     except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
@@ -122,7 +144,7 @@ def judge_scenario(
         verdicts.append("unknown")
     return ScenarioVerdict(
         name=case.run.scenario,
-        verdict=_worst(verdicts, none="holds"),
+        verdict=worst(verdicts, none="holds"),
         repeat=repeat,
         fair=fair,
         seed=case.run.seed,
@@ -165,39 +187,7 @@ class RunVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON data, in the form that ``--json`` writes."""
-        return {
-            "verdict": self.verdict,
-            "seed": self.seed,
-            "duration_s": self.duration_s,
-            "interrupted": self.interrupted,
-            "scenarios": [_scenario_json(scenario) for scenario in self.scenarios],
-            "invariants": [
-                _invariant_json(name, self.scenarios, exercised=name not in self.not_exercised)
-                for name in self._names()
-            ],
-            "advice": [
-                {"scenario": scenario.name, "says": says}
-                for scenario in self.scenarios
-                for says in scenario.advice
-            ],
-            "exposure": [
-                {"invariant": name, **_violation_json(violation, scenario)}
-                for scenario in self.scenarios
-                if not scenario.fair
-                for name, violation in _named(scenario)
-            ],
-            "reasons": list(self.reasons),
-            "not_exercised": list(self.not_exercised),
-            "not_reached": [
-                {"scenario": scenario.name, "rule": rule}
-                for scenario in self.scenarios
-                for rule in scenario.not_reached
-            ],
-            "not_applicable": [
-                {kind: name, "lacking": list(lacking)}
-                for kind, name, lacking in self.not_applicable
-            ],
-        }
+        return run_json(self)
 
     @property
     def not_applicable(self) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -217,10 +207,6 @@ class RunVerdict:
             if one.verdict == "not_applicable"
         }
         return [*scenarios, *(("invariant", name, lacking) for name, lacking in found.items())]
-
-    def _names(self) -> list[str]:
-        names = (one.name for scenario in self.scenarios for one in scenario.invariants)
-        return list(dict.fromkeys(names))
 
 
 def _at_risk(violations: Iterable[Violation]) -> Counter[str]:
@@ -259,7 +245,7 @@ def combine(
     reasons = tuple(f"no scenario put {name} to the test" for name in not_exercised if whole)
     if interrupted or reasons:
         verdicts.append("unknown")
-    verdict = _worst(verdicts, none="unknown")
+    verdict = worst(verdicts, none="unknown")
     return RunVerdict(
         verdict, seed, round(duration_s, 3), tuple(scenarios), interrupted, not_exercised, reasons
     )
@@ -288,6 +274,9 @@ def _failed(error: Exception) -> str:
 def _judged(invariant: Invariant, case: Case) -> InvariantVerdict:
     if lacking := tuple(sorted(invariant.needs & case.run.absent)):
         return InvariantVerdict(invariant.name, Judgement("not_applicable"), lacking)
+    if case.hosts and not invariant.order_free:
+        says = f"what {' and '.join(case.hosts)} wrote has no common order"
+        return InvariantVerdict(invariant.name, Judgement("unknown", reasons=(says,)))
     planned = invariant.always or invariant.name in case.run.exercises
     try:
         judgement = invariant.judge(case)
@@ -316,77 +305,3 @@ def _own_reasons(case: Case) -> Iterator[str]:
         yield f"{count} real charge(s) cannot be tied to an order: {HOW_TO_TIE}"
     for trouble in case.ledger_trouble:
         yield f"the provider's ledger does not balance (our bug): {trouble}"
-
-
-def _worst(verdicts: Sequence[Verdict], *, none: Verdict) -> Verdict:
-    for verdict in ("violated", "unknown", "holds"):
-        if verdict in verdicts:
-            return verdict
-    return none
-
-
-def _invariant_json(
-    name: str, scenarios: Sequence[ScenarioVerdict], *, exercised: bool
-) -> dict[str, Any]:
-    fair = [
-        (scenario, one)
-        for scenario in scenarios
-        if scenario.fair
-        for one in scenario.invariants
-        if one.name == name and one.counts
-    ]
-    return {
-        "name": name,
-        "verdict": _worst(
-            [one.verdict for _, one in fair], none="not_applicable" if exercised else "unknown"
-        ),
-        "exercised": any(one.judgement.exercised for _, one in fair),
-        "violations": [
-            _violation_json(violation, scenario)
-            for scenario, one in fair
-            for violation in one.judgement.violations
-        ],
-        "reasons": list(dict.fromkeys(r for _, one in fair for r in one.judgement.reasons)),
-    }
-
-
-def _named(scenario: ScenarioVerdict) -> Iterator[tuple[str, Violation]]:
-    for one in scenario.invariants:
-        for violation in one.judgement.violations:
-            yield one.name, violation
-
-
-def _violation_json(violation: Violation, scenario: ScenarioVerdict) -> dict[str, Any]:
-    return {
-        "order": violation.order,
-        "scenario": scenario.name,
-        "says": violation.says,
-        "evidence": [_evidence_json(piece) for piece in violation.evidence],
-        "boundary": violation.boundary,
-        "cause": violation.cause,
-        "guard": violation.guard,
-        "at_risk_minor": violation.at_risk_minor,
-        "currency": violation.currency,
-        "repeat": scenario.repeat,
-    }
-
-
-def _evidence_json(piece: Evidence) -> dict[str, Any]:
-    return {"record": piece.index, "side": piece.side, "says": piece.says}
-
-
-def _scenario_json(scenario: ScenarioVerdict) -> dict[str, Any]:
-    return {
-        "name": scenario.name,
-        "verdict": scenario.verdict,
-        "fair": scenario.fair,
-        "seed": scenario.seed,
-        "duration_s": scenario.duration_s,
-        "orders": scenario.orders,
-        "charges": scenario.charges,
-        "faults_fired": scenario.fired,
-        "reasons": list(scenario.reasons),
-        "unknown_outcomes": dict(scenario.buckets),
-        "tied_by": dict(scenario.ties),
-        "repeat": scenario.repeat,
-    }

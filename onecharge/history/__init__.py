@@ -4,7 +4,15 @@ from onecharge.history.assembly import case_of
 from onecharge.history.case import Case
 from onecharge.history.judgement import Evidence, Judgement, Verdict, Violation, money
 from onecharge.history.outcomes import MEANING, REFUSED, TERMINAL, AnswerRules, Outcome, classify
-from onecharge.history.reading import HistoryError, Segment, merge, read_history, read_segment, runs
+from onecharge.history.reading import (
+    HistoryError,
+    Segment,
+    merge,
+    read_history,
+    read_segment,
+    runs,
+    stream,
+)
 from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
 
@@ -30,4 +38,5 @@ __all__ = [
     "read_history",
     "read_segment",
     "runs",
+    "stream",
 ]

@@ -53,18 +53,18 @@ class _Assembly:
 
     def __init__(self) -> None:
         self.case = Case()
-        self._waiting: dict[int, Attempt] = {}
+        self._waiting: dict[int, tuple[OrderStory, Attempt]] = {}
         self._delivering: dict[str, Delivering] = {}
 
     def read(self, records: Iterable[Record]) -> Case:
         case = self.case
         record: Record | None = None
+        meaning = _TAKES.get
         for record in records:
-            if not case.began_ns:
-                case.began_ns = record.time_ns
             lane = record.lane.partition(":")[0]
-            if take := _TAKES.get((lane, record.kind, record.what)):
+            if take := meaning((lane, record.kind, record.value.get("what", ""))):
                 take(self, record)
+            case.began_ns = case.began_ns or record.time_ns
         case.ended_ns = 0 if record is None else record.time_ns
         tie_charges(case)
         tie_the_rest(case)
@@ -81,7 +81,7 @@ class _Assembly:
 
     def charge(self, record: Record) -> None:
         story = self._story(record.order or record.key or record.lane)
-        attempt = self._attempt(record, len(story.attempts) + 1)
+        attempt = self._attempt(record, story, len(story.attempts) + 1)
         if not story.attempts and not story.amount_minor:
             story.amount_minor, story.currency = attempt.amount_minor, attempt.currency
         story.tenant = story.tenant or attempt.tenant
@@ -91,11 +91,11 @@ class _Assembly:
 
     def ask(self, record: Record) -> None:
         story = self._story(record.order or record.key or record.lane)
-        story.others.append(self._attempt(record, len(story.others) + 1))
+        story.others.append(self._attempt(record, story, len(story.others) + 1))
 
-    def _attempt(self, record: Record, number: int) -> Attempt:
+    def _attempt(self, record: Record, story: OrderStory, number: int) -> Attempt:
         value = record.value
-        attempt = self._waiting[record.index] = Attempt(
+        attempt = Attempt(
             lane=record.lane,
             number=value.get("attempt", number),
             invoked=record.index,
@@ -107,12 +107,14 @@ class _Assembly:
             variant=value.get("variant", "same"),
             operation=value["what"],
         )
+        self._waiting[record.index] = story, attempt
         return attempt
 
     def answer(self, record: Record) -> None:
-        attempt = self._waiting.pop(-1 if record.cause is None else record.cause, None)
-        if attempt is None:
+        waiting = self._waiting.pop(-1 if record.cause is None else record.cause, None)
+        if waiting is None:
             return
+        story, attempt = waiting
         value = record.value
         answer = attempt.answer = Answer(
             index=record.index,
@@ -128,7 +130,7 @@ class _Assembly:
             attempt.operation == "read" and attempt.variant == "same"
         )
         if told:
-            self._story(record.order or record.key or record.lane).answers.append(answer)
+            story.answers.append(answer)
 
     # What the provider saw and did.
 
@@ -252,6 +254,9 @@ class _Assembly:
     def balance(self, record: Record) -> None:
         self.case.books.append(books_in(record))
 
+    def scatter(self, record: Record) -> None:
+        self.case.hosts = tuple(str(host) for host in record.value.get("hosts", ()))
+
     def expire(self, record: Record) -> None:
         self.case.expiries.append(record.index)
 
@@ -292,6 +297,7 @@ _TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] =
     ("judge", "ok", "converged"): _Assembly.converged,
     ("judge", "unknown", "converged"): _Assembly.overdue,
     ("judge", "unknown", "ledger"): _Assembly.unbalanced,
+    ("judge", "unknown", "clock"): _Assembly.scatter,
     ("judge", "invoke", "expired"): _Assembly.expire,
     ("judge", "read", "belief"): _Assembly.believed,
     ("judge", "read", "books"): _Assembly.balance,

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, Literal
 
+import msgspec
+
 TieRule = Literal["reference", "customer", "amount", "group", "exclusion"]
 
 HOW_TO_TIE: Final = (
@@ -59,8 +61,7 @@ class Planted:
     named: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(msgspec.Struct, frozen=True, gc=False):
     """The charge belongs to this order, by this rule."""
 
     order: str

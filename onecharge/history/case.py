@@ -72,7 +72,7 @@ class Case:
     """All that the history tells.
 
     ``unattributed`` are real charges of no known order, ``expiries`` the places from which on the
-    service may forget the keys of before.
+    service may forget the keys of before, ``hosts`` those whose records have no common order.
     """
 
     run: Run = field(default_factory=Run)
@@ -89,6 +89,7 @@ class Case:
     overdue: Convergence | None = None
     books: list[Books] = field(default_factory=list)
     expiries: list[int] = field(default_factory=list)
+    hosts: tuple[str, ...] = ()
     ledger_trouble: list[str] = field(default_factory=list)
     began_ns: int = 0
     ended_ns: int = 0
@@ -114,7 +115,7 @@ class Case:
 
     def life_at(self, place: int) -> int:
         """Return how often keys have expired by a place: which life of a key that is."""
-        return bisect_left(self.expiries, place)
+        return bisect_left(self.expiries, place) if self.expiries else 0
 
     @property
     def at_rest(self) -> bool:
@@ -125,4 +126,4 @@ class Case:
 
     @property
     def duration_s(self) -> float:
-        return (self.ended_ns - self.began_ns) / 1e9
+        return max(0, self.ended_ns - self.began_ns) / 1e9

@@ -92,6 +92,14 @@ class Judgement:
         return cls(verdict, tuple(violations), tuple(advice), tuple(reasons))
 
 
+def worst(verdicts: Sequence[Verdict], *, none: Verdict) -> Verdict:
+    """Return the verdict that goes before the others: violated, unknown, holds."""
+    for verdict in ("violated", "unknown", "holds"):
+        if verdict in verdicts:
+            return verdict
+    return none
+
+
 def money(amount_minor: int, currency: str) -> str:
     """Return an amount as people read it: ``5.00 EUR``."""
     return f"{decimal(amount_minor, currency)} {currency}".rstrip()

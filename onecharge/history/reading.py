@@ -2,14 +2,17 @@
 
 Rule 1: only the end of a file may be torn; damage elsewhere is an error that names file and line.
 Rule 2: a file of a newer version is refused, never half understood.
-Rule 3: clocks of one host can be compared, clocks of two hosts cannot.
+Rule 3: clocks of one host can be compared, clocks of two hosts cannot: what several hosts wrote
+        has no common order, and its first record says so.
+Rule 4: a long history is never in memory as a whole.
 """
 
 import heapq
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -24,64 +27,75 @@ class HistoryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What one process wrote: its records and whose clock they carry."""
+    """What one process wrote: its records and whose clock they carry.
+
+    Those of a file are read when they are asked for, once.
+    """
 
     host: str
     pid: int
-    records: tuple[Record, ...]
+    records: Iterable[Record]
 
 
 def read_history(path: Path) -> list[Record]:
     """Return the records of one file; a torn last line is left out."""
-    return list(read_segment(path).records)
+    return list(stream(path))
+
+
+def stream(path: Path) -> Iterator[Record]:
+    """Return the records of one file, each read when it is asked for."""
+    return iter(read_segment(path).records)
 
 
 def read_segment(path: Path) -> Segment:
-    """Return one file as a segment that can be merged with others of the same host."""
+    """Return one file as a segment that can be merged with others."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        with path.open("rb") as file:
+            first = file.readline()
     except OSError as error:
         raise HistoryError(f"{path}: {error.strerror or error}") from error
-    # A whole file ends in a line's end: what stands after the last one is torn, or nothing.
-    torn = lines.pop()
-    if not lines:
-        beginning = f'{{"{HEADER}": '.encode()
-        if torn[: len(beginning)] != beginning[: len(torn)]:
-            raise HistoryError(f"{path}, line 1: this is no history of onecharge")
-        return Segment(host="", pid=0, records=())
-    header = _header(path, lines[0])
-    records = tuple(_records(path, lines[1:]))
-    return Segment(host=str(header.get("host", "")), pid=int(header.get("pid", 0)), records=records)
+    if first.endswith(b"\n"):
+        header = _header(path, first)
+        host, pid = str(header.get("host", "")), int(header.get("pid", 0))
+        return Segment(host, pid, _records(path))
+    # A whole line ends in a line's end: what does not is torn, or nothing.
+    beginning = f'{{"{HEADER}": '.encode()
+    if first[: len(beginning)] != beginning[: len(first)]:
+        raise HistoryError(f"{path}, line 1: this is no history of onecharge")
+    return Segment(host="", pid=0, records=())
 
 
-def merge(segments: Iterable[Segment]) -> list[Record]:
-    """Put the segments of one host in one list by time; indexes and causes are made anew.
+def merge(segments: Iterable[Segment]) -> Iterator[Record]:
+    """Put segments in one history; indexes and causes are made anew.
 
-    Records of one segment keep their order, whatever their clock says. Segments of different
-    hosts are a ``HistoryError``: their clocks have nothing to say to each other.
+    Those of one host are put in order by time; records of one segment keep their order, whatever
+    their clock says. Hosts come one after the other, since their clocks have nothing to say to
+    each other; the first record then says that there is no order among them.
     """
-    segments = [segment for segment in segments if segment.records]
-    hosts = sorted({segment.host for segment in segments})
+    hosts: dict[str, list[Iterator[Record]]] = {}
+    for segment in segments:
+        records = iter(segment.records)
+        if (first := next(records, None)) is not None:
+            hosts.setdefault(segment.host, []).append(chain((first,), records))
     if len(hosts) > 1:
-        raise HistoryError(f"histories of different hosts cannot be put in order: {hosts}")
-    placed = list(
-        heapq.merge(
-            *(
-                [(number, record) for record in segment.records]
-                for number, segment in enumerate(segments)
-            ),
-            key=lambda numbered: numbered[1].time_ns,
-        )
-    )
-    place = {(number, record.index): index for index, (number, record) in enumerate(placed)}
-    return [
-        structs.replace(
-            record,
-            index=place[number, record.index],
-            cause=None if record.cause is None else place[number, record.cause],
-        )
-        for number, record in placed
-    ]
+        value = {"what": "clock", "hosts": sorted(hosts)}
+        yield Record(index=0, time_ns=0, lane="judge", kind="unknown", value=value)
+    index = min(1, len(hosts) - 1) if hosts else 0
+    for of_one_host in hosts.values():
+        for record in _by_time(of_one_host, index):
+            yield record
+            index = record.index + 1
+
+
+def _by_time(segments: Sequence[Iterator[Record]], index: int) -> Iterator[Record]:
+    """Yield the records of one host in order, from ``index`` on."""
+    places = [array("q") for _ in segments]  # where each record of each segment went
+    numbered = (zip(repeat(n), records, strict=False) for n, records in enumerate(segments))
+    for number, record in heapq.merge(*numbered, key=lambda pair: pair[1].time_ns):
+        cause = None if record.cause is None else places[number][record.cause]
+        places[number].append(index)
+        yield structs.replace(record, index=index, cause=cause)
+        index += 1
 
 
 def runs(records: Sequence[Record]) -> list[Sequence[Record]]:
@@ -111,15 +125,19 @@ def _header(path: Path, line: bytes) -> Mapping[str, Any]:
     return header
 
 
-def _records(path: Path, lines: Sequence[bytes]) -> Iterator[Record]:
-    for index, line in enumerate(lines):
-        try:
-            record = from_line(line)
-        except ValueError as error:
-            raise HistoryError(f"{path}, line {index + 2}: damaged: {error}") from error
-        if record.index != index:
-            raise HistoryError(
-                f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
-                "a line is missing or was moved"
-            )
-        yield record
+def _records(path: Path) -> Iterator[Record]:
+    with path.open("rb") as file:
+        file.readline()  # the header
+        for index, line in enumerate(file):
+            if not line.endswith(b"\n"):
+                return  # torn: nobody has seen a consequence of it
+            try:
+                record = from_line(line)
+            except ValueError as error:
+                raise HistoryError(f"{path}, line {index + 2}: damaged: {error}") from error
+            if record.index != index:
+                raise HistoryError(
+                    f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
+                    "a line is missing or was moved"
+                )
+            yield record

@@ -2,12 +2,15 @@
 
 Rule 1: a story holds facts and their places in the history; it concludes nothing.
 Rule 2: places are record indexes; a smaller one happened earlier.
+Rule 3: there are millions of facts and no circles among them: they are structs that the collector
+        of cycles need not look at. A default list is each one's own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, Literal
+
+import msgspec
 
 from onecharge.history.attribution import TieRule
 from onecharge.history.outcomes import MEANING, TERMINAL, Outcome
@@ -44,8 +47,7 @@ FORGERIES: Final = frozenset(
 """The faults after which a delivery cannot be verified."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What a client was told. ``charge`` is the service's own id for it.
 
     ``stable`` holds the fields that the service file says never change, by their JSONPath.
@@ -65,8 +67,7 @@ class Answer:
         return self.outcome in TERMINAL
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, gc=False):
     """One request of a client. Without an answer it never came back, as far as we know.
 
     Amount, currency and customer are those that it really carried, whatever the order's are.
@@ -108,8 +109,7 @@ class Attempt:
         return self.invoked < place and (self.answer is None or place < self.answer.index)
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct, gc=False):
     """One request of the service to the provider. ``ended`` is the place of its reply or drop."""
 
     id: str
@@ -142,8 +142,7 @@ class Call:
         return self.received < place and (self.ended is None or place < self.ended)
 
 
-@dataclass(frozen=True, slots=True)
-class Refund:
+class Refund(msgspec.Struct, frozen=True, gc=False):
     """Money that was given back."""
 
     index: int
@@ -152,8 +151,7 @@ class Refund:
     key: str | None = None
 
 
-@dataclass(slots=True)
-class Charge:
+class Charge(msgspec.Struct, gc=False):
     """The provider's record of taking money; real once ``captured`` has a place.
 
     ``began`` is the place of the call that made it, if that was seen. ``intent`` is what else a
@@ -179,7 +177,7 @@ class Charge:
     captured_minor: int = 0
     refunded_minor: int = 0
     declined: int | None = None
-    refunds: list[Refund] = field(default_factory=list)
+    refunds: list[Refund] = []
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,8 +190,7 @@ class Charge:
         return self.captured_minor - self.refunded_minor
 
 
-@dataclass(slots=True)
-class Delivering:
+class Delivering(msgspec.Struct, gc=False):
     """One attempt to tell the service of an event. ``endpoint`` is the address it went to.
 
     ``forged`` says that the event itself is a stranger's invention, ``faults`` what became of the
@@ -219,8 +216,7 @@ class Delivering:
         return self.sent < place and (self.ended is None or place < self.ended)
 
 
-@dataclass(slots=True)
-class Event:
+class Event(msgspec.Struct, gc=False):
     """A fact at the provider, and every attempt to tell of it."""
 
     id: str
@@ -228,7 +224,7 @@ class Event:
     created: int
     charge: str | None
     order: str | None = None
-    attempts: list[Delivering] = field(default_factory=list)
+    attempts: list[Delivering] = []
 
     @property
     def acknowledged(self) -> bool:
@@ -237,8 +233,7 @@ class Event:
         return all(attempt.endpoint in told for attempt in self.attempts if not attempt.forged)
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(msgspec.Struct, frozen=True, gc=False):
     """What the service itself said of the order when it was last asked; None: no way to ask."""
 
     index: int
@@ -252,8 +247,7 @@ class Belief:
     effects_by_event: Mapping[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Books:
+class Books(msgspec.Struct, frozen=True, gc=False):
     """The balance that the service keeps for one account, when it was asked for it."""
 
     index: int
@@ -262,8 +256,7 @@ class Books:
     balance_minor: int
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(msgspec.Struct, frozen=True, gc=False):
     """A rule of the plan did its work."""
 
     index: int
@@ -274,8 +267,7 @@ class Firing:
     call: str | None = None
 
 
-@dataclass(slots=True)
-class OrderStory:
+class OrderStory(msgspec.Struct, gc=False):
     """Everything that was seen of one order. Lists are in the order of the history.
 
     ``attempts`` are the requests to be charged, ``others`` those to refund, capture or read.
@@ -286,16 +278,16 @@ class OrderStory:
     tenant: str | None = None
     amount_minor: int = 0
     currency: str = ""
-    customers: set[str] = field(default_factory=set)
-    attempts: list[Attempt] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    others: list[Attempt] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    charges: list[Charge] = field(default_factory=list)
-    real_charges: list[Charge] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    firings: list[Firing] = field(default_factory=list)
-    beliefs: list[Belief] = field(default_factory=list)
+    customers: set[str] = set()
+    attempts: list[Attempt] = []
+    answers: list[Answer] = []
+    others: list[Attempt] = []
+    calls: list[Call] = []
+    charges: list[Charge] = []
+    real_charges: list[Charge] = []
+    events: list[Event] = []
+    firings: list[Firing] = []
+    beliefs: list[Belief] = []
 
     @property
     def belief(self) -> Belief | None:
@@ -305,7 +297,7 @@ class OrderStory:
     @property
     def keys(self) -> tuple[str, ...]:
         """The client keys it was sent under, without repeats."""
-        return tuple(dict.fromkeys(a.key for a in self.attempts if a.key is not None))
+        return tuple({a.key: None for a in self.attempts if a.key is not None})
 
     @property
     def asked_how(self) -> list[Attempt]:

@@ -26,7 +26,7 @@ def tie_charges(case: Case) -> None:
         ids = {name: charge.id for charge in case.charges.values() for name in charge.names}
         weighed = attribute(
             (_clues(case, charge) for charge in doubtful),
-            (_planted(story, ids) for story in case.orders.values()),
+            (_planted(story, ids, in_order=not case.hosts) for story in case.orders.values()),
         )
         ties |= weighed.ties
         untied = weighed.untied
@@ -40,16 +40,19 @@ def tie_charges(case: Case) -> None:
 
 def tie_the_rest(case: Case) -> None:
     """Give calls, events and firings to the stories that they belong to."""
+    orders, charges = case.orders, case.charges
     for call in case.calls.values():
-        if story := _owner(case, call.charge, call.order):
+        tied = charges.get(call.charge) if call.charge else None
+        if story := orders.get((tied.order if tied else None) or call.order or ""):
             story.calls.append(call)
     for event in case.events.values():
-        if story := _owner(case, event.charge, event.order):
+        tied = charges.get(event.charge) if event.charge else None
+        if story := orders.get((tied.order if tied else None) or event.order or ""):
             story.events.append(event)
     for firing in case.firings:
-        call_fired = case.calls.get(firing.call or "")
-        charge = call_fired.charge if call_fired else None
-        if story := _owner(case, charge, firing.order):
+        struck = case.calls.get(firing.call or "")
+        tied = charges.get(struck.charge) if struck and struck.charge else None
+        if story := orders.get((tied.order if tied else None) or firing.order or ""):
             story.firings.append(firing)
 
 
@@ -80,7 +83,7 @@ def _clues(case: Case, charge: Charge) -> Clues:
     )
 
 
-def _planted(story: OrderStory, ids: Mapping[str, str]) -> Planted:
+def _planted(story: OrderStory, ids: Mapping[str, str], *, in_order: bool) -> Planted:
     """Return what an order may be known by; ``ids`` are the charges by all their names."""
     last = max((answer.index for answer in story.answers), default=None)
     settled = bool(story.attempts) and not any(attempt.open for attempt in story.attempts)
@@ -91,7 +94,7 @@ def _planted(story: OrderStory, ids: Mapping[str, str]) -> Planted:
         order=story.order,
         customers=frozenset(story.customers),
         amounts=frozenset(amounts),
-        opened_at=story.attempts[0].invoked if story.attempts else None,
+        opened_at=story.attempts[0].invoked if story.attempts and in_order else None,
         closed_at=last if settled else None,
         told_ok=any(answer.outcome == "ok" for answer in story.answers),
         named=frozenset(
@@ -100,9 +103,3 @@ def _planted(story: OrderStory, ids: Mapping[str, str]) -> Planted:
             if a.provider_charge
         ),
     )
-
-
-def _owner(case: Case, charge: str | None, order: str | None) -> OrderStory | None:
-    """Return the story of the charge's order, else that of the order itself."""
-    tied = case.charges.get(charge or "")
-    return case.orders.get((tied.order if tied else None) or order or "")

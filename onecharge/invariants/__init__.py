@@ -4,7 +4,8 @@ A file is an invariant. Its name is the public name, its docstring opens with th
 sentence; ``NEEDS`` names the capabilities without which there is nothing to judge; ``RANK`` says
 how early it is told of (the smaller the earlier: money before truth before books before
 waiting); ``ALWAYS`` says that every run puts it to the test, so that a run in which it found
-nothing to judge is *unknown*; ``judge`` takes a case and returns a judgement. A new file is found
+nothing to judge is *unknown*; ``ORDER_FREE`` says that it can be judged where records of several
+hosts have no common order; ``judge`` takes a case and returns a judgement. A new file is found
 without any other edit.
 
 One mistake often breaks several claims; the first in rank is its headline. Where two are close:
@@ -45,6 +46,7 @@ class Invariant:
     rank: int
     judge: Callable[[Case], Judgement]
     always: bool = False
+    order_free: bool = False
 
 
 def invariants() -> tuple[Invariant, ...]:
@@ -62,4 +64,5 @@ def _invariant(module: ModuleType) -> Invariant:
         rank=getattr(module, "RANK", _LAST),
         judge=module.judge,
         always=getattr(module, "ALWAYS", False),
+        order_free=getattr(module, "ORDER_FREE", False),
     )

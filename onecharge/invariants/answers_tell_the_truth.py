@@ -47,7 +47,7 @@ def judge(case: Case) -> Judgement:
     violations: list[Violation] = []
     reasons: list[str] = []
     for story in case.sent:
-        judged += bool(_definite_words(story))
+        judged += _definite_words(story)
         if violation := _lie_about(case, story):
             if case.unattributed and not story.real_charges:
                 reasons.append(f"{violation.says}; but some charges could not be tied to an order")
@@ -58,16 +58,24 @@ def judge(case: Case) -> Judgement:
 
 def _definite_words(story: OrderStory) -> bool:
     """Whether anybody said how this order ended."""
-    believed = story.belief is not None and story.belief.status in _BELIEVED
-    return believed or any(answer.terminal for answer in story.answers)
+    if story.beliefs and story.beliefs[-1].status in _BELIEVED:
+        return True
+    return any(answer.terminal for answer in story.answers)
 
 
 def _lie_about(case: Case, story: OrderStory) -> Violation | None:
     """Return the first lie about an order: one is enough to tell."""
-    for look in _LOOKS:
-        if found := look(story):
-            return found
-    return (_false_refund(story) or _false_belief(story)) if case.read_back else None
+    told = {attempt.outcome for attempt in story.attempts}
+    found = None
+    if "ok" in told or story.others:
+        found = _false_success(story)
+    if "declined" in told:
+        found = found or _false_decline(story)
+    if told <= _DEFINITE:
+        found = found or _charge_from_nowhere(story)
+    if case.read_back:
+        found = found or _false_refund(story) or _false_belief(story)
+    return found
 
 
 def _false_success(story: OrderStory) -> Violation | None:
@@ -120,7 +128,7 @@ def _heard(attempt: Attempt) -> int:
 def _false_decline(story: OrderStory) -> Violation | None:
     """Report a last word *declined* about money that was taken under the same key."""
     told = [attempt for attempt in story.attempts if attempt.answer and attempt.answer.terminal]
-    if not told or len(story.keys) > 1:
+    if len(story.keys) > 1:
         return None  # with several keys the charge may be another key's; belief decides then
     last = max(told, key=_heard)
     answer = last.answer
@@ -162,8 +170,6 @@ def _nobody_else(story: OrderStory, charge: Charge, told: Attempt) -> bool:
 
 def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     """Report money taken although every attempt was refused for certain."""
-    if any(attempt.outcome not in _DEFINITE for attempt in story.attempts):
-        return None
     last = max(story.attempts, key=_heard)
     real = [charge for charge in story.real_charges if charge.began < _heard(last)]
     if not real:
@@ -179,11 +185,10 @@ def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     )
 
 
-_LOOKS: Final = (_false_success, _false_decline, _charge_from_nowhere)
-
-
 def _false_refund(story: OrderStory) -> Violation | None:
     """Report a refund that was granted and never made, once there was time to make it."""
+    if not story.others:
+        return None
     granted = {
         attempt.key or attempt.lane: attempt
         for attempt in story.refunds_asked

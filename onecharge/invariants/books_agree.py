@@ -22,6 +22,7 @@ from onecharge.history.story import Belief, OrderStory
 
 NEEDS: Final = frozenset({"effects"})
 RANK: Final = 41
+ORDER_FREE: Final = True
 
 _GUARD: Final = (
     "book every charge and every refund as an entry of its own, under a unique constraint, in the "

@@ -20,6 +20,7 @@ from onecharge.history.judgement import (
 from onecharge.history.story import Attempt, OrderStory
 
 RANK: Final = 22
+ORDER_FREE: Final = True
 
 _GUARD: Final = (
     "tell purchases apart by the client's key or the order, never by amount, customer or time; "
@@ -56,12 +57,7 @@ def _alike(case: Case) -> list[list[OrderStory]]:
     groups: dict[tuple[object, ...], list[OrderStory]] = {}
     for story in case.sent:
         if story.customers:
-            looks = (
-                story.tenant,
-                story.amount_minor,
-                story.currency.upper(),
-                *sorted(story.customers),
-            )
+            looks = (story.tenant, story.amount_minor, story.currency, frozenset(story.customers))
             groups.setdefault(looks, []).append(story)
     return [group for group in groups.values() if len(group) > 1]
 

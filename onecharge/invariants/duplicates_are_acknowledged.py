@@ -15,6 +15,7 @@ from onecharge.history.story import Delivering, Event
 
 NEEDS: Final = frozenset({"webhooks"})
 RANK: Final = 51
+ORDER_FREE: Final = True
 
 PATIENCE: Final = 3
 """So often a duplicate may be answered with an error before it counts."""

@@ -24,6 +24,7 @@ from onecharge.history.story import Event, OrderStory
 
 RANK: Final = 50
 ALWAYS: Final = True
+ORDER_FREE: Final = True
 
 _STUCK_GUARD = (
     "a lease on every key in flight, and a reconciler that asks the provider about attempts "

@@ -14,6 +14,7 @@ from onecharge.history.story import Belief, Delivering, OrderStory
 
 NEEDS: Final = frozenset({"webhooks"})
 RANK: Final = 23
+ORDER_FREE: Final = True
 
 _GUARD: Final = (
     "verify the signature over the raw body and the age of its timestamp before anything is read, "

@@ -7,7 +7,6 @@ purpose may be charged once for each key that did not fail for certain, unless t
 ``one_charge_per_order``.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -20,6 +19,7 @@ from onecharge.history.story import Charge, OrderStory
 
 RANK: Final = 10
 ALWAYS: Final = True
+ORDER_FREE: Final = True
 
 _SHOWN = 4
 _PER_ORDER: Final = "one_charge_per_order"
@@ -73,12 +73,16 @@ def _allowed(case: Case, story: OrderStory, life: int) -> int:
 
 def _keys(case: Case) -> Iterator[Violation]:
     """Look at the keys that were used for several orders, each of them for nothing else."""
-    stories: dict[tuple[str | None, str, int], list[OrderStory]] = defaultdict(list)
+    firsts: dict[tuple[str | None, str, int], OrderStory] = {}
+    shared: dict[tuple[str | None, str, int], list[OrderStory]] = {}
     for story in case.sent:
-        if len(story.keys) == 1:
-            life = case.life_at(story.attempts[0].invoked)
-            stories[story.tenant, story.keys[0], life].append(story)
-    for (_, key, _), sharing in stories.items():
+        keys = story.keys
+        if len(keys) == 1:
+            use = story.tenant, keys[0], case.life_at(story.attempts[0].invoked)
+            first = firsts.setdefault(use, story)
+            if first is not story:
+                shared.setdefault(use, [first]).append(story)
+    for (_, key, _), sharing in shared.items():
         real = [charge for story in sharing for charge in story.real_charges[:1]]
         if len(real) > 1:
             yield Violation(

@@ -23,6 +23,7 @@ from onecharge.history.story import Belief, Charge, Delivering, OrderStory
 NEEDS: Final = frozenset({"effects", "webhooks"})
 RANK: Final = 40
 ALWAYS: Final = True
+ORDER_FREE: Final = True
 
 _DELIVERIES_SHOWN = 3
 

@@ -12,6 +12,7 @@ from onecharge.history.judgement import API_TO_PROVIDER, Evidence, Judgement, Vi
 from onecharge.history.story import MOVES_MONEY, Call, OrderStory
 
 RANK: Final = 52
+ORDER_FREE: Final = True
 
 STORM: Final = 3
 """So many calls for one order after all was settled are a storm."""

@@ -23,6 +23,7 @@ from onecharge.history.story import OrderStory
 
 NEEDS: Final = frozenset({"refunds"})
 RANK: Final = 11
+ORDER_FREE: Final = True
 
 _ASKED_SHOWN = 3
 _REFUSED: Final = frozenset({"declined", "invalid", "mismatch", "refused"})

@@ -44,12 +44,20 @@ def judge(case: Case) -> Judgement:
     judged = 0
     violations: list[Violation] = []
     for story in case.sent:
+        if _once_well(story):
+            judged += bool(story.answers)
+            continue
         words = _words(story)
         reads = sum(word.read for word in words)
         judged += reads > 1 or (reads > 0 and len(words) > reads)
         if step := next(_steps_back(story, words), None):
             violations.append(_violation(story, *step))
     return Judgement.of(judged=judged, violations=violations)
+
+
+def _once_well(story: OrderStory) -> bool:
+    """Whether it was asked once, at the end, and said the best there is to say: most are so."""
+    return not story.others and len(story.beliefs) == 1 and story.beliefs[0].status == "succeeded"
 
 
 def _words(story: OrderStory) -> list[_Word]:

@@ -24,6 +24,8 @@ _LET_IN: Final = frozenset({"ok", "pending", "declined"})
 
 def judge(case: Case) -> Judgement:
     """Look at keys that several tenants used, and at everybody who was told of a charge."""
+    if len({story.tenant for story in case.orders.values()}) < 2 and not _strangers(case):
+        return Judgement.of(judged=0)
     shared = _shared_keys(case)
     owners = _owners(case)
     judged = 0
@@ -38,6 +40,12 @@ def judge(case: Case) -> Judgement:
         if found:
             violations.append(found)
     return Judgement.of(judged=judged, violations=violations)
+
+
+def _strangers(case: Case) -> bool:
+    """Whether anybody asked about another tenant's order."""
+    stories = (story for story in case.orders.values() if story.others)
+    return any(asked.variant == "other_tenant" for story in stories for asked in story.others)
 
 
 def _shared_keys(case: Case) -> dict[str, dict[str | None, Attempt]]:

@@ -14,6 +14,7 @@ from onecharge.history import (
     read_history,
     read_segment,
     runs,
+    stream,
 )
 from simulator.core.journal import Entry
 
@@ -110,11 +111,31 @@ def test_segments_of_one_host_are_merged_by_time_and_causes_follow() -> None:
     ]
 
 
-def test_segments_of_two_hosts_cannot_be_put_in_order() -> None:
-    one, two = Segment("here", 1, (at(0, 1, "a"),)), Segment("there", 1, (at(0, 2, "b"),))
+def test_segments_of_two_hosts_have_no_common_order_and_say_so() -> None:
+    one = Segment("here", 1, (at(0, 9, "a"), at(1, 10, "b", cause=0)))
+    two = Segment("there", 1, (at(0, 2, "c"), at(1, 3, "d", cause=0)))
 
-    with pytest.raises(HistoryError, match="different hosts"):
-        merge([one, two])
+    first, *merged = merge([one, two])
+
+    assert (first.index, first.what, first.value["hosts"]) == (0, "clock", ["here", "there"])
+    assert [(r.index, r.order, r.cause) for r in merged] == [
+        (1, "a", None),
+        (2, "b", 1),
+        (3, "c", None),
+        (4, "d", 3),
+    ]
+
+
+def test_nothing_at_all_is_merged_to_nothing() -> None:
+    assert list(merge([])) == []
+    assert list(merge([Segment("here", 1, ())])) == []
+
+
+def test_a_file_is_read_as_its_records_are_asked_for(path: Path) -> None:
+    records = stream(path)
+
+    assert next(records).order == "ord-0"
+    assert [record.order for record in records] == ["ord-1", "ord-2", "ord-3"]
 
 
 def test_a_history_of_several_runs_falls_into_its_runs() -> None:

@@ -1,5 +1,6 @@
 """From findings to one verdict, an exit code and the JSON of it."""
 
+import gc
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import onecharge.verdict
-from onecharge.history import Case, Judgement
+from onecharge.history import Case, Judgement, Segment, merge
 from onecharge.invariants import Invariant
 from onecharge.report import write_json
 from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario, not_applicable
@@ -305,3 +306,35 @@ def named(run: RunVerdict) -> list[tuple[str, str]]:
         for one in scenario.invariants
         for violation in one.judgement.violations
     ]
+
+
+def test_what_several_hosts_wrote_is_judged_as_far_as_order_does_not_matter(
+    tale: "Tale", tell: type["Tale"]
+) -> None:
+    provider, worker = good(tale).records, tell(announced=False)
+    worker.refused("ord-2", "refused")
+    segments = [Segment("here", 1, provider), Segment("there", 2, worker.records)]
+
+    scenario = judge_scenario(merge(segments), repeat=REPEAT)
+    found = {one.name: one for one in scenario.invariants}
+
+    assert scenario.verdict == "unknown"
+    assert found["one_charge_per_key"].verdict == "holds"
+    assert found["answers_tell_the_truth"].judgement.reasons == (
+        "what here and there wrote has no common order",
+    )
+    assert scenario.duration_s >= 0
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_whether_cycles_are_looked_for_is_afterwards_as_it_was(
+    tale: "Tale",
+    searched: bool,  # noqa: FBT001
+) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if searched else gc.disable)()
+        judged(good(tale))
+        assert gc.isenabled() == searched
+    finally:
+        (gc.enable if before else gc.disable)()
