@@ -66,6 +66,7 @@ class _Assembly:
                 take(self, record)
             case.began_ns = case.began_ns or record.time_ns
         case.ended_ns = 0 if record is None else record.time_ns
+        case.sent = [story for story in case.orders.values() if story.attempts]
         tie_charges(case)
         tie_the_rest(case)
         case.ledger_trouble += _imbalances(case.charges.values())

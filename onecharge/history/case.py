@@ -69,7 +69,7 @@ class Convergence:
 
 @dataclass(slots=True)
 class Case:
-    """All that the history tells.
+    """All that the history tells. ``sent`` are the orders that some client sent.
 
     ``unattributed`` are real charges of no known order, ``expiries`` the places from which on the
     service may forget the keys of before, ``hosts`` those whose records have no common order.
@@ -78,6 +78,7 @@ class Case:
     run: Run = field(default_factory=Run)
     phases: dict[str, int] = field(default_factory=dict)
     orders: dict[str, OrderStory] = field(default_factory=dict)
+    sent: list[OrderStory] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
     charges: dict[str, Charge] = field(default_factory=dict)
     events: dict[str, Event] = field(default_factory=dict)
@@ -93,11 +94,6 @@ class Case:
     ledger_trouble: list[str] = field(default_factory=list)
     began_ns: int = 0
     ended_ns: int = 0
-
-    @property
-    def sent(self) -> list[OrderStory]:
-        """The orders that some client sent."""
-        return [story for story in self.orders.values() if story.attempts]
 
     @property
     def real_charges(self) -> list[Charge]:

@@ -4,8 +4,9 @@ Compared by the charge that is named and by the class of the outcome, and beyond
 fields that the service file calls stable. A duplicate may be told to wait; a decline may be
 followed by a success, since providers differ on whether a decline is kept; after its documented
 retention a key is a new one. What may not be: another name for the same purchase, a success that
-is denied later, and an honest repetition refused as if it had said something else. To refuse the
-same JSON because it was written with other white space is strict, and allowed: advice.
+is denied later, a 2xx that says nothing where an answer was, and an honest repetition refused as
+if it had said something else. To refuse the same JSON because it was written with other white
+space is strict, and allowed: advice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,9 +81,12 @@ def _unfaithful(
     successes = [attempt for attempt in honest if attempt.outcome == "ok"]
     for attempt in successes[1:]:
         yield from _another_result(story, successes[0], attempt)
+    definite = [attempt for attempt in honest if attempt.outcome in {"ok", "declined"}]
     for attempt in honest:
         first = next(iter(successes), None)
-        if first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:
+        if definite and definite[0].ended < attempt.invoked and _means_nothing(attempt):
+            yield _emptied(story, definite[0], attempt)
+        elif first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:
             yield _denied(story, first, attempt)
         elif attempt.outcome == "mismatch" and _was_the_same(attempts, attempt):
             yield _refused(story, attempt)
@@ -114,6 +118,14 @@ def _unstable(one: Answer, two: Answer) -> str | None:
     return next((f for f, value in was.items() if f in now and now[f] != value), None)
 
 
+def _means_nothing(attempt: Attempt) -> bool:
+    """Whether it was answered whole and in time, as a success in which nobody can read one."""
+    answer = attempt.answer
+    if answer is None or answer.outcome != "unknown" or answer.error is not None:
+        return False
+    return answer.status is not None and 200 <= answer.status < 300
+
+
 def _was_the_same(attempts: Sequence[Attempt], attempt: Attempt) -> bool:
     """Whether the key had been accepted with this body, and with no other, by then."""
     if any(other.other_body and other.invoked < attempt.ended for other in attempts):
@@ -125,6 +137,15 @@ def _denied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:
     told = attempt.outcome.replace("_", " ")
     says = f"told ok (attempt {first.number}), and {told} when it came again"
     return _violation(story, attempt, says, "the first result was not replayed")
+
+
+def _emptied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:
+    assert attempt.answer is not None
+    says = (
+        f"told {first.outcome} (attempt {first.number}), and HTTP {attempt.answer.status} without "
+        "a word of that when it came again"
+    )
+    return _violation(story, attempt, says, "only a part of the first answer was stored")
 
 
 def _refused(story: OrderStory, attempt: Attempt) -> Violation:

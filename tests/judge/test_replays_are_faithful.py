@@ -117,3 +117,20 @@ def test_a_stable_field_that_changes_is_seen_and_other_fields_are_not_looked_at(
     [violation] = judge(tale.case()).violations
 
     assert violation.says == "ord-1: one key was answered with $.made 1 and with 2"
+
+
+@pytest.mark.parametrize("first", ["ok", "declined"])
+def test_a_success_that_says_nothing_is_no_replay(tale: "Tale", first: "Outcome") -> None:
+    asked = tale.asks("ord-1")
+    tale.captures(tale.calls("ord-1", "up-1"))
+    tale.told(asked, first)
+    tale.told(tale.asks("ord-1"), "unknown", status=500)
+    tale.told(tale.asks("ord-1"), "unknown", status=200, error="cut off")
+    assert judge(tale.case()).verdict == "holds"
+
+    tale.told(tale.asks("ord-1"), "unknown", status=200)
+    [violation] = judge(tale.case()).violations
+
+    assert violation.says == (
+        f"ord-1: told {first} (attempt 1), and HTTP 200 without a word of that when it came again"
+    )
