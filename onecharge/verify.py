@@ -102,8 +102,13 @@ class Run:
             seed=self._seed,
             duration_s=round(time.monotonic() - self._began_s, 3),
             interrupted=self._interrupted,
-            whole={each.name for each in self._scenarios} >= library().keys(),
+            whole=self._whole,
         )
+
+    @property
+    def _whole(self) -> bool:
+        """Whether this is the whole library, over which every invariant must be put to the test."""
+        return {each.name for each in self._scenarios} >= library().keys()
 
     def _interrupt(self, playing: "asyncio.Future[None]", by: str) -> None:
         self._interrupted = f"interrupted by {by}"
@@ -237,6 +242,7 @@ class Run:
             "service": self._target.service_file.service.name,
             "mutant": self._target.mutant,
             "scenarios": [scenario.name for scenario in self._scenarios],
+            "whole": self._whole,
             "lacking": {
                 scenario.name: lacking
                 for scenario in self._scenarios

@@ -60,6 +60,7 @@ def test_the_reference_holds_and_the_verdict_is_kept(
         *("run.json", "verdict.json", "report.html", "logs"),
     }
     assert json.loads((folder / "verdict.json").read_text()) == verdict
+    assert json.loads((folder / "run.json").read_text())["whole"] is False
     assert json.loads((folder / "run.json").read_text())["scenarios"] == [
         "lost_replies",
         "parallel_same_key",
