@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from io import BytesIO
 from typing import Final
 
@@ -20,6 +21,9 @@ from simulator.clock import VirtualClock
 from simulator.core.deliveries import Answered, Attempt, AttemptOutcome, NoAnswer
 from simulator.core.journal import Together
 from simulator.core.provider import Provider
+
+Around = Callable[[Attempt], AbstractAsyncContextManager[object]]
+"""Stands around an attempt: it leaves when the context was entered, and has ended at its end."""
 
 ANSWER_LIMIT_BYTES: Final = 64 * 1024
 """How much of an endpoint's answer is read. An acknowledgement has no more to say."""
@@ -37,6 +41,7 @@ class Sender:
         on_answer: Callable[[Attempt], None],
         route: Callable[[str], str],
         together: Together,
+        around: Around,
     ) -> None:
         self._provider = provider
         self._clock = clock
@@ -44,6 +49,7 @@ class Sender:
         self._on_answer = on_answer
         self._route = route
         self._together = together
+        self._around = around
         self._news = asyncio.Event()
         self._begun: list[Attempt] = []
         self._under_way: set[asyncio.Task[None]] = set()
@@ -98,8 +104,9 @@ class Sender:
                 await self._news.wait()
 
     async def _send(self, session: ClientSession, attempt: Attempt) -> None:
-        outcome = await self._post(session, attempt)
-        self._provider.attempt_finished(attempt, outcome, self._clock.now())
+        async with self._around(attempt):
+            outcome = await self._post(session, attempt)
+            self._provider.attempt_finished(attempt, outcome, self._clock.now())
         self._on_answer(attempt)
         self.wake()
 

@@ -12,6 +12,7 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -33,7 +34,7 @@ from simulator.core.ledger import Posting
 from simulator.core.provider import Keys, Provider
 from simulator.core.rules import Rule
 from simulator.gates import Gates, Reason
-from simulator.sender import Sender
+from simulator.sender import Around, Sender
 from simulator.timed_journal import TimedJournal
 
 JournalKind = Literal["kept", "counted"]
@@ -87,6 +88,8 @@ class Simulator:
         self._app = App(self.clock, on_change=self._wake_sender, together=together)
         self._app.provider = self._new_provider()
         self._control = Control(self, token=token)
+        self.around_delivery: Around = contextlib.nullcontext
+        """May hold an attempt back before it is sent; virtual time and timeouts know nothing."""
         self._sender: Sender | None = None
         self._beginning = asyncio.Lock()
         self._runners: list[web.ServerRunner] = []
@@ -306,12 +309,16 @@ class Simulator:
             on_answer=self._told,
             route=self._route,
             together=self._together,
+            around=self._around,
         )
         self._sender.start()
 
     def _wake_sender(self) -> None:
         if self._sender is not None:
             self._sender.wake()
+
+    def _around(self, attempt: Attempt) -> AbstractAsyncContextManager[object]:
+        return self.around_delivery(attempt)
 
     def _told(self, attempt: Attempt) -> None:
         self.gates.delivered(attempt.account, attempt.order)

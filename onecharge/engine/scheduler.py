@@ -1,0 +1,219 @@
+"""Park and release: one run of some operations, with every boundary event released by choice.
+
+The loop: wait until nothing moves, ask the chooser which parked event goes on, release it.
+
+Rule 1: nothing moves when every operation under way is accounted for: one of its events is
+        parked, or a statement of it waits for a lock. Where that cannot be told, silence is
+        waited for; how often is part of the course, and the wait adapts to this machine.
+Rule 2: the boring choice goes on with what moved last, so that operations run one after the
+        other, and a deviation is a change of who runs. Of events that came together, the lanes'
+        names decide.
+Rule 3: nothing is parked for longer than ``patience_s``, which is below every declared timeout.
+        If it would be, everything is let go and the course is *hurried*: it counts as a sample.
+Rule 4: *all at once* lets the machine decide what comes first. A course with it is a sample.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onecharge.engine.boundaries import CLIENT, WEBHOOK, stop
+from onecharge.engine.chooser import RELEASE, Chooser
+from onecharge.engine.parking import Parked, Parking
+
+ALL_AT_ONCE: Final = "all at once"
+
+_LOOK_AGAIN_S: Final = 0.001
+_SILENCE_S: Final = 0.03
+_LONGEST_SILENCE_S: Final = 0.25
+_GAPS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something to be done from outside, as a customer's request: parked until it may begin."""
+
+    lane: str
+    what: str
+    begin: Callable[[], Awaitable[object]]
+    order: str | None = None
+
+
+@dataclass(slots=True)
+class Course:
+    """How a run went: what was released in which order, and how sure of it we are."""
+
+    releases: list[str] = field(default_factory=list)
+    silences: int = 0
+    hurried: bool = False
+    stuck: bool = False
+
+    @property
+    def together(self) -> bool:
+        """Whether several were released at once."""
+        return ALL_AT_ONCE in self.releases
+
+    @property
+    def counts(self) -> bool:
+        """Whether it was what its tape says, and no sample."""
+        return not (self.together or self.hurried or self.stuck)
+
+
+async def _nobody() -> int:
+    return 0
+
+
+class Scheduler:
+    """Runs operations so that one boundary event happens at a time.
+
+    ``blocked`` tells how many statements wait for a lock, ``busy`` how many things that were
+    released beside the operations have not ended (deliveries). ``offered`` tells which events
+    may be chosen: others stay parked till the end.
+    """
+
+    def __init__(
+        self,
+        parking: Parking,
+        chooser: Chooser,
+        *,
+        patience_s: float,
+        blocked: Callable[[], Awaitable[int]] = _nobody,
+        busy: Callable[[], int] = lambda: 0,
+        offered: Callable[[Parked], bool] = lambda _: True,
+        all_at_once: bool = False,
+    ) -> None:
+        self._parking = parking
+        self._chooser = chooser
+        self._patience_s = patience_s
+        self._blocked = blocked
+        self._busy = busy
+        self._offered = offered
+        self._all_at_once = all_at_once
+        self._silence_s = _SILENCE_S
+        self._running = 0  # operations that were let begin and have not ended
+        self._batch = 0
+        self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
+
+    async def run(self, operations: Sequence[Operation]) -> Course:
+        """Arm the parking, run the operations to their end, and let go of whatever is parked."""
+        assert not self._running, "one run at a time"
+        course = Course()
+        self._parking.arm()
+        tasks = [asyncio.create_task(self._operate(operation)) for operation in operations]
+        try:
+            await asyncio.sleep(0)  # each parks its beginning
+            while not all(task.done() for task in tasks) or self._choosable() or self._busy():
+                await self._until_still(course)
+                if not self._choosable():
+                    if not await self._moved_after_all(tasks):
+                        course.stuck = True
+                        break
+                    continue
+                if self._longest_parked_s() > self._patience_s:
+                    course.hurried = True
+                    break
+                self._release_one(course)
+        finally:
+            self._parking.disarm()
+            self._seen.clear()
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+        return course
+
+    async def _operate(self, operation: Operation) -> None:
+        try:
+            await stop(
+                self._parking,
+                operation.lane,
+                operation.what,
+                operation.order,
+                on_release=self._begun,
+            )
+            await operation.begin()
+        finally:
+            self._running -= 1
+            self._parking.stir()
+
+    def _begun(self) -> None:
+        self._running += 1
+
+    def _release_one(self, course: Course) -> None:
+        events = self._choosable()
+        names = [str(event.place) for event in events]
+        if self._all_at_once and len(events) > 1:
+            names.append(ALL_AT_ONCE)
+        index = self._chooser.choose(RELEASE, names)
+        course.releases.append(names[index])
+        for event in events if names[index] == ALL_AT_ONCE else (events[index],):
+            self._parking.release(event)
+            self._seen.pop(id(event), None)
+        self._batch += 1
+
+    def _choosable(self) -> list[Parked]:
+        """Return what may be released: the latest batch first, within it by name."""
+        now_s = asyncio.get_running_loop().time()
+        parked = self._parking.parked()
+        known = {id(event): (event, self._batch, now_s) for event in parked}
+        self._seen = {key: self._seen.get(key, new) for key, new in known.items()}
+        return sorted(
+            (event for event in parked if self._offered(event)),
+            key=lambda event: (-self._seen[id(event)][1], str(event.place)),
+        )
+
+    def _longest_parked_s(self) -> float:
+        """Return for how long an event has been parked that somebody waits for."""
+        now_s = asyncio.get_running_loop().time()
+        waited_for = [at_s for event, _, at_s in self._seen.values() if not _is_a_beginning(event)]
+        return now_s - min(waited_for, default=now_s)
+
+    async def _until_still(self, course: Course) -> None:
+        """Wait until nothing moves any more, by rule 1."""
+        loop = asyncio.get_running_loop()
+        released_at_s = moved_at_s = loop.time()
+        seen, blocked = self._parking.changes, -1
+        while self._unaccounted(0) > 0:
+            blocked, before = await self._blocked(), blocked
+            if blocked == before and self._unaccounted(blocked) <= 0:
+                return  # seen twice: who was just woken is no longer counted
+            try:
+                async with asyncio.timeout(_LOOK_AGAIN_S):
+                    seen = await self._parking.changed(seen)
+            except TimeoutError:
+                if loop.time() - moved_at_s >= self._silence_s:
+                    course.silences += 1
+                    return
+            else:
+                moved_at_s = loop.time()
+                self._learn(moved_at_s - released_at_s)
+
+    def _unaccounted(self, blocked: int) -> int:
+        """Return how many operations under way may still be moving."""
+        waiting = sum(not _is_a_beginning(event) for event in self._parking.parked())
+        return self._running + self._busy() - waiting - blocked
+
+    def _learn(self, gap_s: float) -> None:
+        """Wait for longer silences on a machine that takes long from a release to what follows."""
+        self._silence_s = min(_LONGEST_SILENCE_S, max(self._silence_s, _GAPS * gap_s))
+
+    async def _moved_after_all(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
+        """Wait, with nothing to release, for something to happen; False if nothing does."""
+        if all(task.done() for task in tasks) and not self._busy():
+            return True
+        seen = self._parking.changes
+        if self._choosable():
+            return True
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await self._parking.changed(seen)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _is_a_beginning(event: Parked) -> bool:
+    """Tell whether nobody waits for this event yet: what is parked has not left us."""
+    return event.place.lane.partition(":")[0] in {CLIENT, WEBHOOK}
