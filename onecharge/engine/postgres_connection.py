@@ -1,0 +1,500 @@
+"""One connection through the PostgreSQL gate: what came, what is held, what is on its way.
+
+Rule 1: the client's messages stand in one queue; what is held stands at its head, so nothing
+        overtakes it. When too much has queued up behind it, the client is read no further.
+Rule 2: the messages of the extended protocol are gathered until an Execute, a Sync or a Flush
+        says that they are to be acted upon: before that, no client may count on an answer.
+Rule 3: behind an Execute that was held stands a Flush of ours, which has no answer: what was
+        released is seen to be done, even if the client's Sync waits behind something held.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from onecharge.engine.gate import Held
+from onecharge.engine.parking import Place
+from onecharge.engine.postgres_refusals import REFUSALS, Refusal
+from onecharge.engine.postgres_server import Unreachable
+from onecharge.engine.sides import Side
+from onecharge.engine.statements import commits, for_its_own_sake, head
+from onecharge.engine.wire import postgres as wire
+from onecharge.engine.wire.postgres import Piece
+from onecharge.engine.wire.postgres_answers import IN_TRANSACTION, OPENING, Awaited, Owed
+
+if TYPE_CHECKING:
+    from onecharge.engine.postgres_gate import PostgresGate
+
+_BACKLOG: Final = 4 * wire.WHOLE
+_OURS: Final = b"onecharge_refusal"
+_DONE: Final = frozenset({b"1", b"2", b"3"})
+_COPIED: Final = frozenset({b"d", b"c", b"f"})
+
+DIRECT_TLS: Final = (
+    "a client speaks TLS without asking (sslnegotiation=direct); the gate speaks no TLS towards"
+    " the service: let its driver connect with the URL that it is given"
+)
+
+
+@dataclass(slots=True)
+class _Portal:
+    text: str
+    begun: bool = False
+
+
+class _Loss(Enum):
+    """How far a statement has come whose answer is to be lost."""
+
+    NONE = auto()
+    PASSING = auto()
+    """Its Execute has not been read yet."""
+    PASSED = auto()
+    """The client's next message shows whether its transaction ends here."""
+    SEALED = auto()
+    """Everything has been sent: the connection ends as soon as it is done."""
+
+
+class Statement(Held):
+    """A statement that is held: a Query, or what belongs to an Execute."""
+
+    def __init__(self, way: "Gated", place: Place, text: str, pieces: list[Piece]) -> None:
+        said = b"".join(piece.data for piece in pieces)
+        super().__init__(way.gate, place, text, said)
+        self._way = way
+        self.pieces = pieces
+
+    @property
+    def simple(self) -> bool:
+        """Whether the server answers it with ReadyForQuery, without being asked to."""
+        return self.pieces[0].kind in {b"Q", b"F"}
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is here: not so while a large one still comes in."""
+        return self.simple or self.pieces[-1].kind == b"E"
+
+    def _pass_on(self) -> None:
+        self._way.pass_on(self)
+
+    def _cut_before(self) -> None:
+        self._way.end()
+
+    def _cut_after(self) -> None:
+        self._way.pass_on_and_lose(self)
+
+    def _check(self, code: str) -> None:
+        if code not in REFUSALS:
+            raise ValueError(f"expected one of {', '.join(REFUSALS)}, not {code!r}")
+
+    def _refuse(self, code: str) -> None:
+        self._way.refuse(self, REFUSALS[code])
+
+
+class Gated:
+    """A client, the server's process that serves it, and what is between them."""
+
+    def __init__(self, gate: "PostgresGate") -> None:
+        self.gate = gate
+        self.client = Side(self._from_client, self._client_gone)
+        self.held: Statement | None = None
+        self.pid = 0
+        self._key = b""
+        self._server: Side | None = None
+        self._tls = False
+        self._over = False
+        self._unread = b""
+        self._said, self._heard = wire.Frames(), wire.Frames()
+        self._awaited: Awaited[Statement] = Awaited()
+        self._queue: deque[Piece] = deque()
+        self._queued = 0
+        self._advancing = False
+        self._out: list[bytes] = []
+        self._group: list[Piece] = []
+        self._texts: dict[bytes, str] = {}
+        self._portals: dict[bytes, _Portal] = {}
+        self._begun_early = False
+        self._refusing: Refusal | None = None
+        self._discarding = False
+        self._loss = _Loss.NONE
+        self._dropping = False
+        """Whether the parts to come belong to a large message that is not sent."""
+        gate.joined(self)
+
+    @property
+    def working(self) -> bool:
+        """Whether the next move is the server's."""
+        return self._server is not None and self._awaited.working
+
+    def cut(self) -> None:
+        """Close both sides at once."""
+        self._take_back()
+        self.client.cut()
+        if self._server is not None:
+            self._server.cut()
+
+    def end(self) -> None:
+        """Close both sides; the client gets what was meant for it before."""
+        self._over = True
+        self._take_back()
+        self.client.finish()
+        if self._server is not None:
+            self._server.cut()
+
+    # From the client
+
+    def _from_client(self, data: bytes) -> None:
+        try:
+            if self._server is None:
+                self._unread += data
+                self._read_opening()
+                return
+            self._queue.extend(self._said.feed(data))
+        except wire.Garbled as problem:
+            self.gate.complaints.append(f"a client does not speak PostgreSQL's protocol: {problem}")
+            self.cut()
+            return
+        self._queued += len(data)
+        self._advance()
+
+    def _read_opening(self) -> None:
+        while (read := wire.read_opening(self._unread)) is not None:
+            wanted, self._unread = read
+            match wanted:
+                case wire.Encryption():
+                    self.client.say(wire.DECLINED)
+                    continue
+                case wire.DirectTls():
+                    self.gate.complaints.append(DIRECT_TLS)
+                    self.client.say(wire.TLS_ALERT)
+                    self.client.finish()
+                case wire.Cancel():
+                    self.client.be_silent("opening")
+                    self.gate.later(asyncio.create_task(self._cancel(wanted)))
+                case wire.Startup() if self.gate.full:
+                    self.client.say(REFUSALS["53300"].message)
+                    self.client.finish()
+                case wire.Startup():
+                    self.client.be_silent("opening")
+                    self.gate.later(asyncio.create_task(self._connect(wanted)))
+            return
+
+    async def _connect(self, startup: wire.Startup) -> None:
+        server = Side(self._from_server, self._server_gone)
+        try:
+            self._tls = await self.gate.server.connect(server)
+        except Unreachable as problem:
+            self.gate.complaints.append(str(problem))
+            self.client.cut()
+            return
+        if self._over:
+            server.cut()
+            return
+        self._server = server
+        self.client.other, server.other = server, self.client
+        server.say(startup.packet)
+        self._awaited.asked(Owed(OPENING))
+        unread, self._unread = self._unread, b""
+        self.client.speak("opening")
+        if unread:
+            self._from_client(unread)
+
+    async def _cancel(self, cancel: wire.Cancel) -> None:
+        """Pass a cancellation on, as no part of a session; what is held here is cancelled here."""
+        if (held := self.gate.held_by(cancel.key)) is not None:
+            held.refuse("57014")
+            self.client.finish()
+            return
+        done = asyncio.Event()
+        server = Side(lambda _: None, done.set)
+        try:
+            await self.gate.server.connect(server)
+            server.say(cancel.packet)
+            await done.wait()
+        except Unreachable as problem:
+            self.gate.complaints.append(str(problem))
+        finally:
+            server.cut()
+            self.client.finish()
+
+    def _advance(self) -> None:
+        """Send what may be sent, in order, up to what is held."""
+        if self._advancing:
+            return
+        self._advancing = True
+        while self._queue and self.held is None:
+            piece = self._queue.popleft()
+            self._queued -= len(piece.data)
+            self._take(piece)
+        self._advancing = False
+        self._send()
+        if self.held is not None and self._queued > _BACKLOG:
+            self.client.be_silent("held")
+        else:
+            self.client.speak("held")
+
+    def _send(self) -> None:
+        if self._out and self._server is not None:
+            out, self._out = b"".join(self._out), []
+            self._server.say(out)
+
+    def _take(self, piece: Piece) -> None:
+        if self._dropping:
+            self._dropping = not piece.last
+            return
+        if self._discarding:
+            if piece.kind != b"S":
+                return
+            self._discarding = False
+        if self._loss is not _Loss.NONE:
+            self._take_lost(piece)
+            return
+        if not piece.first:
+            self._out.append(piece.data)
+            return
+        self._TAKEN.get(piece.kind, Gated._take_other)(self, piece)
+
+    def _take_query(self, piece: Piece) -> None:
+        self._pass_group()
+        self._statement(wire.query_text(piece.data), [piece])
+
+    def _take_function_call(self, piece: Piece) -> None:
+        self._pass_group()
+        self._statement("FUNCTION CALL", [piece])
+
+    def _take_parse(self, piece: Piece) -> None:
+        name, text = wire.parsed(piece.data)
+        self._texts[name] = text
+        self._gather(piece, text)
+
+    def _take_bind(self, piece: Piece) -> None:
+        portal, name = wire.bound(piece.data)
+        text = self._texts.get(name, f"EXECUTE {name.decode(errors='replace')}")
+        self._portals[portal] = _Portal(text, begun=self._begun_early)
+        self._gather(piece, text)
+
+    def _take_close(self, piece: Piece) -> None:
+        if (name := wire.closed_statement(piece.data)) is not None:
+            self._texts.pop(name, None)
+        self._group.append(piece)
+
+    def _take_describe(self, piece: Piece) -> None:
+        self._group.append(piece)
+
+    def _take_execute(self, piece: Piece) -> None:
+        self._group.append(piece)
+        self._execute(wire.executed(piece.data))
+
+    def _take_other(self, piece: Piece) -> None:
+        self._begun_early = self._begun_early and piece.kind != b"S"
+        self._pass_group()
+        self._put(piece)
+
+    _TAKEN: ClassVar[dict[bytes, Callable[["Gated", Piece], None]]] = {
+        b"Q": _take_query,
+        b"F": _take_function_call,
+        b"P": _take_parse,
+        b"B": _take_bind,
+        b"C": _take_close,
+        b"D": _take_describe,
+        b"E": _take_execute,
+    }
+
+    def _gather(self, piece: Piece, text: str) -> None:
+        """Keep a Parse or a Bind for its Execute; if it is too large to be kept, do not wait."""
+        self._group.append(piece)
+        large = not piece.last or sum(len(each.data) for each in self._group) > wire.WHOLE
+        if large and not self._begun_early:
+            self._begun_early = True
+            for portal in (wire.bound(each.data)[0] for each in self._group if each.kind == b"B"):
+                self._portals[portal].begun = True
+            self._statement(text, self._taken_group())
+        elif large:
+            self._pass_group()
+
+    def _execute(self, name: bytes) -> None:
+        self._begun_early = False
+        portal = self._portals.setdefault(name, _Portal("", begun=True))
+        if self._refusing is not None:
+            refusal, self._refusing = self._refusing, None
+            self._refuse_execute(self._taken_group(), refusal, commit=False)
+        elif portal.begun:
+            self._pass_group()
+        else:
+            portal.begun = True
+            self._statement(portal.text, self._taken_group())
+
+    def _statement(self, text: str, pieces: list[Piece]) -> None:
+        nothing_to_do = not self.gate.attentive or self._awaited.skipping
+        if nothing_to_do or for_its_own_sake(text, self._awaited.status):
+            self._put(*pieces)
+            return
+        places = self.gate.parking.places
+        place = places.next(places.lane("database", self), head(text))
+        self.held = Statement(self, place, text, pieces)
+        self.gate.arrived(self.held)
+
+    def _pass_group(self) -> None:
+        self._put(*self._taken_group())
+
+    def _taken_group(self) -> list[Piece]:
+        group, self._group = self._group, []
+        return group
+
+    def _put(self, *pieces: Piece, whose: Statement | None = None, lost: bool = False) -> None:
+        for piece in pieces:
+            self._out.append(piece.data)
+            if piece.first:
+                self._awaited.asked(Owed(piece.kind, whose, lost=lost))
+
+    # What becomes of a statement
+
+    def pass_on(self, statement: Statement) -> None:
+        """Send a statement that was held, and what may follow it."""
+        self.held = None
+        self._put(*statement.pieces, whose=statement)
+        if self.gate.parking.armed and not statement.simple and statement.whole:
+            self._out.append(wire.FLUSH)
+        self._go_on()
+
+    def pass_on_and_lose(self, statement: Statement) -> None:
+        """Send it; once the server has done it, end the connection, and its answer with it."""
+        self.held = None
+        self._put(*statement.pieces, whose=statement, lost=True)
+        if statement.simple:
+            self._loss = _Loss.SEALED
+        else:
+            self._loss = _Loss.PASSED if statement.whole else _Loss.PASSING
+        self._go_on()
+
+    def _take_lost(self, piece: Piece) -> None:
+        """Take what a client says behind a statement whose answer will be lost."""
+        if not piece.first or piece.kind in _COPIED:
+            self._put(piece)
+        elif self._loss is _Loss.PASSING:
+            self._put(piece, lost=True)
+            if piece.kind == b"E":
+                self._loss = _Loss.PASSED
+        elif self._loss is _Loss.PASSED:
+            self._loss = _Loss.SEALED
+            if piece.kind == b"S":
+                self._put(piece, lost=True)
+            else:
+                self._out.append(wire.FLUSH)
+                self._send()
+                self._end_if_lost()
+
+    def refuse(self, statement: Statement, refusal: Refusal) -> None:
+        """Have the server answer it with an error."""
+        self.held = None
+        commit = commits(statement.text) and self._awaited.status == IN_TRANSACTION
+        if refusal.fatal:
+            self.client.say(refusal.message)
+            self.end()
+            return
+        if statement.simple:
+            text, instead = _brought_about(refusal, commit=commit)
+            self._out.append(wire.query(text))
+            self._awaited.asked(Owed(b"Q", statement, instead=instead))
+            self._discard_rest_of(statement.pieces[-1])
+        elif statement.whole:
+            self._refuse_execute(statement.pieces, refusal, commit=commit)
+        else:
+            self._put(*statement.pieces, whose=statement)
+            self._refusing = refusal
+        self._go_on()
+
+    def _refuse_execute(self, pieces: list[Piece], refusal: Refusal, *, commit: bool) -> None:
+        """Send what makes the statement and its portal, and in place of the Execute our own."""
+        *before, _ = pieces
+        self._put(*before)
+        text, instead = _brought_about(refusal, commit=commit)
+        for kind, data in wire.run_apart(_OURS, text):
+            self._out.append(data)
+            execute = kind == b"E"
+            owed: Owed[Statement] = Owed(
+                kind, quiet=not execute, instead=instead if execute else {}
+            )
+            self._awaited.asked(owed)
+        self._out.append(wire.FLUSH)
+        self._discarding = commit  # to the server nothing went wrong, so it would read on
+
+    def _discard_rest_of(self, piece: Piece) -> None:
+        """Drop what is still to come of a large message that is not sent."""
+        self._dropping = not piece.last
+
+    def _go_on(self) -> None:
+        self._send()
+        self._advance()
+
+    # From the server
+
+    def _from_server(self, data: bytes) -> None:
+        try:
+            pieces = self._heard.feed(data)
+        except wire.Garbled as problem:
+            self.gate.complaints.append(f"the server does not speak PostgreSQL's: {problem}")
+            self.cut()
+            return
+        out = [told for piece in pieces if (told := self._told(piece))]
+        self.client.say(out[0] if len(out) == 1 else b"".join(out))
+        if self._loss is _Loss.SEALED:
+            self._end_if_lost()
+
+    def _told(self, piece: Piece) -> bytes:
+        """Return what the client is told when the server says something."""
+        kind, data, first, _ = piece
+        owed = self._awaited.head
+        lost = owed is not None and owed.lost and kind != b"G"
+        if not first or kind in {b"D", b"d"}:
+            return b"" if lost else data
+        if self._awaited.came(kind, data):
+            self.gate.parking.stir()
+        if kind == b"E" and self._awaited.skipping and self.held is not None:
+            self.held.release()  # the server will not do it
+        if kind == b"K":
+            self._key = wire.backend_key(data)
+            self.pid = wire.backend_pid(self._key)
+            self.gate.known_by(self._key, self)
+        elif kind == b"R" and self._tls:
+            return wire.without_channel_binding(data)
+        if owed is None:
+            return data
+        if lost or (owed.quiet and kind in _DONE):
+            return b""
+        instead = owed.instead.get(kind, data)
+        return instead if kind != b"E" or wire.sqlstate(instead) == wire.sqlstate(data) else data
+
+    def _end_if_lost(self) -> None:
+        """End the connection if what was to be lost has been done."""
+        if not self._awaited.owes_lost:
+            self.end()
+
+    # The ends
+
+    def _client_gone(self) -> None:
+        self._over = True
+        self._take_back()
+        self.gate.left(self)
+        self.gate.forget_key(self._key)
+        if self._server is not None:
+            self._server.finish()
+
+    def _server_gone(self) -> None:
+        self._take_back()
+        self.client.finish()
+
+    def _take_back(self) -> None:
+        held, self.held = self.held, None
+        if held is not None:
+            held.withdraw()
+        self._queue.clear()
+
+
+def _brought_about(refusal: Refusal, *, commit: bool) -> tuple[str, dict[bytes, bytes]]:
+    """Return the statement that has a refusal come about, and what the client is told for what."""
+    if commit:
+        return "ROLLBACK", {b"C": refusal.message}
+    return refusal.raised, {b"E": refusal.message}
