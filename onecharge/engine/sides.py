@@ -6,6 +6,7 @@ Rule 2: a side may be told to be silent for more than one reason; it speaks when
 
 import asyncio
 from collections.abc import Callable
+from typing import cast
 
 
 class Side(asyncio.Protocol):
@@ -20,10 +21,9 @@ class Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin: asyncio calls this."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is of no such class
         if self._silent_for:
-            transport.pause_reading()
+            self._transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         """Pass on what came: asyncio calls this."""

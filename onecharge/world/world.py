@@ -14,6 +14,7 @@ from typing import Final
 
 import aiohttp
 
+from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.history.recorder import Recorder
 from onecharge.service_file import ServiceFile
 from onecharge.templates import filled_text
@@ -66,6 +67,7 @@ class World:
         self.values: Mapping[str, str] = {}
         self.database_url = ""
         self.postgres: Postgres | None = None  # the server, if it is ours
+        self.database_gate: PostgresGate | None = None  # if the service goes through one
 
     def __repr__(self) -> str:
         return f"<World of {self.service_file.service.name} in {self.folder.name}>"
@@ -124,13 +126,16 @@ async def standing(
     seed: int,
     mutant: str = "",
     server_url: str | None = None,
+    gated: bool = False,
     tell: Tell = lambda _: None,
 ) -> AsyncIterator[World]:
     """Yield a world in which everything runs and is ready, and take it down afterwards.
 
     ``folder`` gets histories and logs. ``server_url`` names a PostgreSQL server to use instead of
-    an embedded one. Raises ``NotReady``, ``PostgresError`` or ``SpawnError``, each with one clear
-    sentence, when something cannot be started.
+    an embedded one. ``gated`` puts a gate between the service and its database, if it has one:
+    its processes find the gate in ``{database_url}``; we, who read back, ask past it. Raises
+    ``NotReady``, ``PostgresError`` or ``SpawnError``, each with one clear sentence, when something
+    cannot be started.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
@@ -148,13 +153,15 @@ async def standing(
             supervisor = await stack.enter_async_context(await Supervisor.start())
             if service_file.database is not None:
                 world.database_url = await _database(stack, supervisor, world, server_url, tell)
+                if gated:
+                    world.database_gate = await _gate(stack, world.database_url)
             shared = _shared_values(world, mutant)
             world.services = ServiceProcesses(
                 service,
                 supervisor=supervisor,
                 sink=world.histories,
                 provider_urls={name: world.simulator.url(name) for name in names},
-                values=shared,
+                values=shared | _by_way_of_the_gate(world),
                 logs=logs,
             )
         world.values = {
@@ -211,6 +218,25 @@ def _shared_values(world: World, mutant: str) -> dict[str, str]:
 def _where(world: World) -> str:
     listen = world.service_file.provider.listen
     return f" at {world.simulator.url(ATTACHED)}" if listen else ""
+
+
+async def _gate(stack: AsyncExitStack, database_url: str) -> PostgresGate:
+    """Return an open gate before the server of a database."""
+    try:
+        gate = PostgresGate(database_url)
+    except ValueError as problem:
+        raise NotReady(f"the gate before the database: {problem}") from None
+    await gate.open()
+    stack.push_async_callback(gate.close)
+    return gate
+
+
+def _by_way_of_the_gate(world: World) -> dict[str, str]:
+    """Return what the service knows in other words than we do: where its database is."""
+    database, gate = world.service_file.database, world.database_gate
+    if database is None or gate is None:
+        return {}
+    return {"database_url": database.url(gate.url(world.database_url))}
 
 
 async def _database(

@@ -26,6 +26,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.engine.wire.postgres import TLS_ALERT
+from onecharge.loops import run_to_end
 
 HERE = Path(__file__).parent / "node"
 NODE, NPM = shutil.which("node"), shutil.which("npm")
@@ -191,6 +192,24 @@ async def test_what_comes_through_the_gate_is_what_comes_without(
     else:
         async with let_go(gate):
             assert await traffic(url) == expected
+
+
+async def test_on_the_loop_of_worlds_it_is_the_same(
+    database_url: str, server_with_tls: str
+) -> None:
+    async def on_it(server_url: str) -> Any:
+        gate = PostgresGate(server_url)
+        await gate.open()
+        try:
+            async with let_go(gate):
+                return await psycopg_copies(gate.url(server_url))
+        finally:
+            await gate.close()
+
+    expected = await psycopg_copies(database_url)
+
+    assert await asyncio.to_thread(run_to_end, on_it(database_url)) == expected
+    assert await asyncio.to_thread(run_to_end, on_it(server_with_tls)) == expected
 
 
 @pytest.mark.skipif(NODE is None or NPM is None, reason="Node is not installed")
