@@ -103,6 +103,15 @@ class Desk:
         made = self.shelves.charges.seek(charge.id, charge.account)
         return None if made is None else made.intent
 
+    def texts_about(self, charge: Charge) -> list[str]:
+        """Return what the merchant wrote on a charge and its intent, in metadata and words."""
+        texts = list(charge.metadata.values())
+        if named := self.intent_of(charge):
+            intent = self.shelves.intents.find(named, charge.account)
+            texts += intent.metadata.values()
+            texts += (text for text in intent.terms.values() if isinstance(text, str))
+        return list(dict.fromkeys(texts))
+
     def portrait(self, charge: Charge, *, of_intent: bool) -> Newsworthy:
         """Return a charge, or its intent, as it would be shown if ``charge`` were true of it.
 

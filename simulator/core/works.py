@@ -56,6 +56,8 @@ class Works:
         }
         if intent := self.desk.intent_of(charge):
             value["intent"] = intent
+        if charge.reference is None and (mentions := self.desk.texts_about(charge)):
+            value["mentions"] = mentions  # the order may be named in one of them
         self.sink(
             Entry(PROVIDER, "effect", value, charge.reference, call.account, call.key, call.cause)
         )

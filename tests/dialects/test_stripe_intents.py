@@ -49,6 +49,14 @@ def test_an_intent_that_is_created_and_confirmed_has_taken_the_money(merchant: A
     ]
 
 
+def test_an_order_named_elsewhere_is_written_down_for_whoever_looks_for_it(merchant: Any) -> None:
+    merchant.pay(metadata={"cart": "A7"}, description="your order A7")
+
+    [capture] = merchant.entries("charge.captured")
+    assert capture.value["reference"] is None
+    assert capture.value["mentions"] == ["A7", "your order A7"]
+
+
 def test_the_merchants_order_is_planted(merchant: Any) -> None:
     merchant.pay(metadata={"reference": "A7"})
 
