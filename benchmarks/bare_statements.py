@@ -37,8 +37,8 @@ RESERVE = (
     .on_conflict_do_nothing(constraint="one_operation_per_key")
     .returning(operations)
 )
-LOCK = select(operations).where(operations.c.id == bindparam("whose")).with_for_update().limit(2)
-SETTLE = update(operations).where(operations.c.id == bindparam("whose"))
+LOCK = select(operations).where(operations.c.id == bindparam("its_id")).with_for_update()
+SETTLE = update(operations).where(operations.c.id == bindparam("its_id"))
 BOOK = insert(ledger).on_conflict_do_nothing(constraint="one_entry_per_effect")
 
 
@@ -74,7 +74,7 @@ def issue(database_url: str, clients: int, seconds: float, together: Any, counte
 async def one_charge(engine: AsyncEngine) -> None:
     """Send the statements of one charge, in two transactions."""
     name, now = uuid4().hex, datetime.now(UTC)
-    whose = {"whose": f"pay_{name}"}
+    whose = {"its_id": f"pay_{name}"}
     async with engine.begin() as connection:
         rows = await connection.execute(RESERVE, _reserved(name, now))
         assert rows.mappings().one()
@@ -184,7 +184,7 @@ insert into operations (id, kind, tenant, key, fingerprint, "order", amount_mino
  on conflict on constraint one_operation_per_key do nothing returning *;
 commit;
 begin;
-select * from operations where id = 'pay_b' || :n::text limit 2 for update;
+select * from operations where id = 'pay_b' || :n::text for update;
 update operations set status = 'succeeded', provider_charge = 'ch_b' || :n::text,
  captured_minor = 500, reply_status = 201, reply_body = repeat('x', 200)::bytea, settled_at = now()
  where id = 'pay_b' || :n::text;

@@ -29,6 +29,7 @@ from typing import Any, TextIO
 
 import aiohttp
 import psycopg
+from figures import Figures
 
 from onecharge.world.ports import free_port
 from onecharge.world.postgres import Postgres
@@ -47,6 +48,7 @@ AT_WORK = 4
 SETTLES_WITHIN_S = 60
 REFUNDED = 0.2
 POLL_S = 0.01
+MUST_BE_NONE = ("double_charges", "double_refunds", "lost", "unsettled", "ledger_differences")
 
 FAULTS: list[dict[str, object]] = [
     {"fault": "lose_reply", "operation": "*", "probability": 0.05},
@@ -285,13 +287,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, metavar="FILE")
     asked = parser.parse_args()
-    figures = asyncio.run(run(asked.kills, asked.crashes, asked.seed))
-    for name, value in figures.items():
-        print(f"{name:<20}{value:>10}")
+    counted = asyncio.run(run(asked.kills, asked.crashes, asked.seed))
+    figures = Figures(f"the kill loop, {PROCESSES} processes, {CLIENTS} clients")
+    for name, value in counted.items():
+        figures.add(f"killed: {name.replace('_', ' ')}", value, "", "0" * (name in MUST_BE_NONE))
+    figures.show()
     if asked.json:
-        asked.json.write_text(json.dumps({"figures": figures}) + "\n")
-    must_be_none = ("double_charges", "double_refunds", "lost", "unsettled", "ledger_differences")
-    return int(any(figures[name] for name in must_be_none))
+        figures.write(asked.json)
+    return int(any(counted[name] for name in MUST_BE_NONE))
 
 
 if __name__ == "__main__":

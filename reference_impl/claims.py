@@ -14,7 +14,6 @@ from typing import Final
 
 from psycopg.errors import IntegrityError as Violation
 from sqlalchemy import ColumnElement, and_, column, select, update, values
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,7 +34,8 @@ from reference_impl.reservation import (
     Settled,
 )
 from reference_impl.rows import as_operation, ledger_row, reserved_row, settled_values
-from reference_impl.schema import ledger, operations
+from reference_impl.schema import operations
+from reference_impl.statements import BOOK, CLAIM, LOCK, SETTLE
 
 log = logging.getLogger(__name__)
 
@@ -110,12 +110,7 @@ class Claims(Database):
         lease: Lease,  # noqa: ARG002
     ) -> Owned | None:
         """Insert the operation unless its key is taken: the database decides between two of us."""
-        rows = await connection.execute(
-            insert(operations)
-            .values(row)
-            .on_conflict_do_nothing(constraint="one_operation_per_key")
-            .returning(operations)
-        )
+        rows = await connection.execute(CLAIM, row)
         inserted = rows.mappings().one_or_none()
         return None if inserted is None else Owned(as_operation(inserted))
 
@@ -219,11 +214,9 @@ class Claims(Database):
         """
         async with self.transaction() as connection:
             charge = (
-                None
-                if owned.charge is None
-                else await self.locked(connection, operations.c.id == owned.charge)
+                None if owned.charge is None else await self.locked_by_id(connection, owned.charge)
             )
-            operation = await self.locked(connection, operations.c.id == owned.id)
+            operation = await self.locked_by_id(connection, owned.id)
             assert operation is not None, "what was reserved is never deleted"
             if operation.lease_token != owned.lease_token:
                 log.warning("late owner", extra={"operation": operation.id})
@@ -297,9 +290,7 @@ class Claims(Database):
 
     async def settle(self, connection: AsyncConnection, ended: Operation, now: datetime) -> None:
         """Store how an operation ended, and the answer it gives from now on."""
-        await connection.execute(
-            update(operations).where(operations.c.id == ended.id).values(settled_values(ended, now))
-        )
+        await connection.execute(SETTLE, {"its_id": ended.id, **settled_values(ended, now)})
 
     async def book(
         self,
@@ -313,11 +304,11 @@ class Claims(Database):
 
         ``told_by`` is the event that tells of it; none where an answer of the provider's does.
         """
-        await connection.execute(
-            insert(ledger)
-            .values(ledger_row(charge, entry, now, told_by))
-            .on_conflict_do_nothing(constraint="one_entry_per_effect")
-        )
+        await connection.execute(BOOK, ledger_row(charge, entry, now, told_by))
+
+    async def locked_by_id(self, connection: AsyncConnection, its_id: str) -> Operation | None:
+        row = (await connection.execute(LOCK, {"its_id": its_id})).mappings().one_or_none()
+        return None if row is None else as_operation(row)
 
     async def locked(
         self, connection: AsyncConnection, *where: ColumnElement[bool]

@@ -17,11 +17,12 @@ from reference_impl.claims import Claims
 from reference_impl.database import A_CHARGE, OPEN
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
-from reference_impl.operation import Intent, Operation
+from reference_impl.operation import CHARGES, Intent, Operation
 from reference_impl.outcomes import ProviderCharge, ProviderRefund
 from reference_impl.reservation import Lease, Owned, Reservation
 from reference_impl.rows import as_operation, reserved_row
-from reference_impl.schema import events, operations
+from reference_impl.schema import operations
+from reference_impl.statements import TAKE_IN
 
 log = logging.getLogger(__name__)
 
@@ -59,14 +60,8 @@ class Store(Claims):
 
     async def first_seen(self, connection: AsyncConnection, event: Event, now: datetime) -> bool:
         """Insert the event's id; a copy that arrives meanwhile waits here for our commit."""
-        inserted = await connection.execute(
-            insert(events)
-            .values(
-                id=event.id, type=event.type, provider_charge=event.provider_charge, taken_in_at=now
-            )
-            .on_conflict_do_nothing(constraint="events_pkey")
-            .returning(events.c.id)
-        )
+        row = {"id": event.id, "type": event.type, "provider_charge": event.provider_charge}
+        inserted = await connection.execute(TAKE_IN, row | {"taken_in_at": now})
         return inserted.first() is not None
 
     async def claim_invoice(
@@ -135,7 +130,8 @@ class Store(Claims):
         """Find and lock the charge that the provider's charge belongs to."""
         ours = seen.metadata.get("charge_id")
         if ours is not None:
-            return await self.locked(connection, A_CHARGE, operations.c.id == ours)
+            charge = await self.locked_by_id(connection, ours)
+            return charge if charge is not None and charge.kind in CHARGES else None
         known = await self.locked(connection, A_CHARGE, operations.c.provider_charge == seen.id)
         if known is not None:
             return known
