@@ -9,11 +9,12 @@ Rule 4: locks are taken in one order: event, then charge, then its change, then 
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from psycopg.errors import IntegrityError as Violation
-from sqlalchemy import ColumnElement, and_, column, select, update, values
+from sqlalchemy import ColumnElement, and_, column, func, select, update, values
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -34,7 +35,7 @@ from reference_impl.reservation import (
     Settled,
 )
 from reference_impl.rows import as_operation, ledger_row, reserved_row, settled_values
-from reference_impl.schema import operations
+from reference_impl.schema import ledger, operations
 from reference_impl.statements import BOOK, CLAIM, LOCK, SETTLE
 
 log = logging.getLogger(__name__)
@@ -90,12 +91,13 @@ class Claims(Database):
             return known
         if refused := refusal(change, charge):
             return refused
-        left_minor = (
-            charge.intent.amount_minor
-            if change.kind == "capture"
-            else charge.captured_minor - charge.refunded_minor
-        )
+        left_minor = charge.intent.amount_minor
+        if change.kind == "refund":
+            charge = replace(charge, refunded_minor=await self._given_back(connection, charge))
+            left_minor = charge.captured_minor - charge.refunded_minor
         amount_minor = left_minor if change.amount_minor is None else change.amount_minor
+        if amount_minor > left_minor:
+            return CONFLICTS["refunds_never_exceed"]
         if change.kind == "refund":
             await self.earmark(connection, charge.id, amount_minor)
         row = reserved_row(new, _with_amount(charge.intent, amount_minor), lease, charge)
@@ -247,6 +249,14 @@ class Claims(Database):
         if both.given_up_minor:
             await self.earmark(connection, charge.id, -both.given_up_minor)
         return both.change
+
+    async def _given_back(self, connection: AsyncConnection, charge: Operation) -> int:
+        """Return what went back or is set aside, whether we asked for it or somebody else did."""
+        booked = select(func.coalesce(func.sum(ledger.c.amount_minor), 0)).where(
+            ledger.c.charge_id == charge.id, ledger.c.kind == "refund"
+        )
+        booked_minor = int((await connection.execute(booked)).scalar_one())
+        return max(charge.refunded_minor, booked_minor)
 
     async def earmark(self, connection: AsyncConnection, charge_id: str, amount_minor: int) -> None:
         """Set aside what is to go back; the constraint says whether so much is left."""

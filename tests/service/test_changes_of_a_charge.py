@@ -298,3 +298,23 @@ async def test_what_is_still_being_charged_cannot_be_refunded_yet(shop: "Shop") 
     refused = await shop.refund(charge_id)
 
     assert (refused.status, refused.json["code"]) == (409, "charge_in_flight")
+
+
+async def test_what_somebody_gave_back_at_the_provider_is_not_there_to_be_refunded(
+    shop: "Shop",
+) -> None:
+    await shop.open()
+    paid = await shop.pay()
+    shop.deliver_events()
+    url = f"{shop.simulator.url()}/v1/charges/ch_1/refunds"
+    headers = {"Authorization": "Bearer sk_test", "Idempotency-Key": "by-hand"}
+    async with shop.client.post(url, headers=headers, json={"amount_minor": 200}) as response:
+        assert response.status == 201
+    await shop.until("select 1 from ledger where kind = 'refund'")
+
+    too_much = await shop.refund(paid.json["id"], amount_minor=301)
+    all_there_is = await shop.refund(paid.json["id"], "key-2")
+
+    assert (too_much.status, all_there_is.status) == (422, 201)
+    assert shop.refunds_minor() == [200, 300]
+    assert sorted(await shop.entries_minor()) == [("charge", 500), ("refund", 200), ("refund", 300)]
