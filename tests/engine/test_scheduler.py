@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from math import comb
 
 from aiohttp import ClientSession, web
@@ -13,55 +13,9 @@ from onecharge.engine.parking import Parking
 from onecharge.engine.scheduler import ALL_AT_ONCE, Course, Operation, Scheduler
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator
+from tests.engine.toys import Toy, Way, two
 
 PATIENCE_S = 20.0  # never waited for in full
-
-
-class Toy:
-    """A service of no process: what it does with its store are stops, what it knows is a dict."""
-
-    def __init__(self) -> None:
-        self.parking = Parking()
-        self.rows: set[str] = set()
-        self.charges: list[str] = []
-        self.lock = asyncio.Lock()
-        self.waiting = 0
-
-    async def blocked(self) -> int:
-        return self.waiting
-
-    async def statement(self, who: int, what: str) -> None:
-        await stop(self.parking, f"database:{who}", what)
-
-    async def looks_then_inserts(self, who: int) -> None:
-        await self.statement(who, "SELECT FROM keys")
-        known = "key" in self.rows
-        await self.statement(who, "INSERT INTO keys")
-        self.rows.add("key")
-        if not known:
-            self.charges.append(f"by {who}")
-
-    async def locks(self, who: int) -> None:
-        await self.statement(who, "SELECT FOR UPDATE")
-        self.waiting += 1
-        await self.lock.acquire()
-        self.waiting -= 1
-        known = "key" in self.rows
-        await self.statement(who, "COMMIT")
-        self.rows.add("key")
-        self.lock.release()
-        if not known:
-            self.charges.append(f"by {who}")
-
-
-Way = Callable[[Toy, int], Awaitable[None]]
-
-
-def _two(toy: Toy, way: Way) -> list[Operation]:
-    return [
-        Operation("client:1", "POST /charges", lambda: way(toy, 1)),
-        Operation("client:2", "POST /charges", lambda: way(toy, 2)),
-    ]
 
 
 async def _explored(way: Way) -> tuple[Odometer, list[tuple[Course, Toy]]]:
@@ -69,7 +23,7 @@ async def _explored(way: Way) -> tuple[Odometer, list[tuple[Course, Toy]]]:
     while plan := odometer.next():
         toy, taping = Toy(), Taping(plan.choose_from())
         scheduler = Scheduler(toy.parking, taping, patience_s=PATIENCE_S, blocked=toy.blocked)
-        runs.append((await scheduler.run(_two(toy, way)), toy))
+        runs.append((await scheduler.run(two(toy, way)), toy))
         odometer.done(taping.asked)
     return odometer, runs
 
@@ -119,7 +73,7 @@ async def test_a_lock_that_cannot_be_asked_for_is_told_by_silence() -> None:
     toy = Toy()
     lock_first = Tape((Choice(), Choice("release", 1, "client:2 POST /charges #1")))
     chooser = Replay(lock_first)
-    course = await Scheduler(toy.parking, chooser, patience_s=PATIENCE_S).run(_two(toy, Toy.locks))
+    course = await Scheduler(toy.parking, chooser, patience_s=PATIENCE_S).run(two(toy, Toy.locks))
 
     assert course.silences or not toy.waiting
     assert len(toy.charges) == 1
@@ -129,7 +83,7 @@ async def test_a_lock_that_cannot_be_asked_for_is_told_by_silence() -> None:
 async def test_boringly_one_operation_runs_to_its_end_before_the_next_begins() -> None:
     toy = Toy()
     course = await Scheduler(toy.parking, Boring(), patience_s=PATIENCE_S).run(
-        _two(toy, Toy.looks_then_inserts)
+        two(toy, Toy.looks_then_inserts)
     )
 
     assert course.releases == [
@@ -148,7 +102,7 @@ async def test_all_at_once_lets_everything_go_and_is_a_sample() -> None:
     tape = Tape((Choice("release", 2, ALL_AT_ONCE), Choice("release", 2, ALL_AT_ONCE)))
     course = await Scheduler(
         toy.parking, Replay(tape), patience_s=PATIENCE_S, all_at_once=True
-    ).run(_two(toy, Toy.looks_then_inserts))
+    ).run(two(toy, Toy.looks_then_inserts))
 
     assert course.releases[:2] == [ALL_AT_ONCE, ALL_AT_ONCE]
     assert len(toy.charges) == 2
@@ -159,7 +113,7 @@ async def test_all_at_once_lets_everything_go_and_is_a_sample() -> None:
 async def test_without_patience_everything_is_let_go_and_the_course_is_a_sample() -> None:
     toy = Toy()
     course = await Scheduler(toy.parking, Boring(), patience_s=0).run(
-        _two(toy, Toy.looks_then_inserts)
+        two(toy, Toy.looks_then_inserts)
     )
 
     assert course.hurried
@@ -192,7 +146,7 @@ async def test_what_is_not_offered_stays_until_the_end() -> None:
         Boring(),
         patience_s=PATIENCE_S,
         offered=lambda event: not event.place.lane.startswith("webhook"),
-    ).run(_two(toy, Toy.looks_then_inserts))
+    ).run(two(toy, Toy.looks_then_inserts))
     await aside
 
     assert len(course.releases) == 6

@@ -1,0 +1,207 @@
+"""The explorer: every order of what was observed, then chance; and what may be said of it.
+
+Rule 1: systematic first, one event released at a time, level by level; chance has what is left.
+Rule 2: a sentence on coverage is true to the letter. *All* is said only when the odometer ended,
+        every run repeated its parent, and none was hurried or stuck.
+Rule 3: what let several events go at once, and what chance chose, are samples and are counted so.
+Rule 4: the first violation ends the exploration; what led to it is a tape.
+Rule 5: whoever asks makes the runs and knows the time.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from onecharge.engine.chooser import (
+    Bound,
+    Chooser,
+    Odometer,
+    Priorities,
+    Replay,
+    Swarm,
+    Taping,
+    lane_of,
+)
+from onecharge.engine.scheduler import ALL_AT_ONCE, Course
+from onecharge.engine.shrinking import Shrunk, shrunk
+from onecharge.engine.tape import Tape
+
+DEPTH: Final = 2
+"""Of how many events in the wrong order a race is made that the priorities engine looks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of one run: the kind of its first violation, and its course."""
+
+    kind: str | None
+    course: Course
+
+
+Make = Callable[[Chooser, bool], Awaitable[Ran]]
+"""Makes one run; whether *all at once* is on offer is said beside the chooser."""
+
+Within = Callable[[], bool]
+"""Tells whether there is time for another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A violation: of what kind, by which tape, and after how many runs."""
+
+    kind: str
+    tape: Tape
+    after: int
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What was explored of one scope. ``what`` and ``observed`` are words for the sentence."""
+
+    what: str
+    observed: str
+    orders: set[tuple[str, ...]] = field(default_factory=set, repr=False)
+    runs: int = 0
+    unlike: int = 0
+    """Runs that were hurried or stuck: samples, whatever they were meant to be."""
+    astray: int = 0
+    silences: int = 0
+    complete: int | None = None
+    """Up to so many deviations, every run was made."""
+    ended: bool = False
+    sampled: int = 0
+    bound: Bound | None = None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is no order of this scope that was not executed (rule 2)."""
+        return self.ended and not self.astray and not self.unlike
+
+    def sentences(self) -> list[str]:
+        """Return what may be said of the coverage, in full sentences without their full stops."""
+        said = [self._systematic()]
+        if self.astray:
+            said.append(
+                f"{self.astray} run(s) went another way than the run before them; what lies behind "
+                "them was not enumerated"
+            )
+        if self.unlike:
+            said.append(f"{self.unlike} run(s) were hurried or stuck and count as samples")
+        if self.silences:
+            said.append(f"that nothing moved was told by silence alone {self.silences} time(s)")
+        if self.sampled:
+            said.append(f"{self.sampled} run(s) by chance, which are samples")
+        if self.bound is not None and self.bound.runs:
+            said.append(str(self.bound))
+        return said
+
+    def _systematic(self) -> str:
+        of = f"of the observed {self.observed} of {self.what}, one released at a time"
+        if self.exhausted:
+            return f"all {len(self.orders)} orders {of}: explored"
+        levels = (
+            "none of the levels is complete"
+            if self.complete is None
+            else f"every order with at most {self.complete} deviation(s) from the boring one"
+        )
+        if self.astray or self.unlike:
+            levels = "no level can be called complete"
+        return f"{len(self.orders)} orders {of}, within the budget: {levels}"
+
+
+@dataclass(slots=True)
+class Explored:
+    """The result: what was covered, and what was found, if anything."""
+
+    coverage: Coverage
+    found: Found | None = None
+
+
+async def explored(
+    make: Make,
+    coverage: Coverage,
+    *,
+    systematically: Within,
+    by_chance: Within,
+    bound: int | None = None,
+    seed: int = 1,
+) -> Explored:
+    """Explore one scope until the first violation, the end of it, or the end of the time."""
+    exploration = _Exploration(make, coverage, seed)
+    found = await exploration.systematic(bound, systematically)
+    if found is None:
+        found = await exploration.random(by_chance)
+    return Explored(coverage, found)
+
+
+class _Exploration:
+    def __init__(self, make: Make, coverage: Coverage, seed: int) -> None:
+        self._make = make
+        self._coverage = coverage
+        self._seed = seed
+        self._steps = 1
+        self._lanes: set[str] = set()
+
+    async def systematic(self, bound: int | None, within: Within) -> Found | None:
+        odometer, coverage = Odometer(bound), self._coverage
+        while plan := odometer.next():
+            coverage.complete = _complete(odometer)
+            if not within():
+                return None
+            taping = Taping(plan.choose_from())
+            ran = await self._run(taping, all_at_once=False)
+            odometer.done(taping.asked)
+            coverage.astray = odometer.astray
+            coverage.silences += ran.course.silences
+            if ran.course.counts:
+                coverage.orders.add(tuple(ran.course.releases))
+            else:
+                coverage.unlike += 1
+            if ran.kind is not None:
+                return Found(ran.kind, taping.tape, coverage.runs)
+        coverage.complete = _complete(odometer)
+        coverage.ended = odometer.exhausted
+        return None
+
+    async def random(self, within: Within) -> Found | None:
+        """Take turns: priorities, whose clean runs mean something, and a swarm with all at once."""
+        coverage, counted = self._coverage, 0
+        while within():
+            seed = self._seed * 1_000_003 + coverage.sampled
+            steps, lanes = self._steps, len(self._lanes)
+            by_priority = coverage.sampled % 2 == 0
+            taping = Taping(
+                Priorities(seed, depth=DEPTH, steps=steps) if by_priority else Swarm(seed)
+            )
+            ran = await self._run(taping, all_at_once=not by_priority)
+            coverage.sampled += 1
+            if by_priority and ran.course.counts:
+                # A run with more steps or lanes than were known had not the chance that is said.
+                counted += (self._steps, len(self._lanes)) == (steps, lanes)
+                coverage.bound = Bound(len(self._lanes), self._steps, DEPTH, counted)
+            if ran.kind is not None:
+                return Found(ran.kind, taping.tape, coverage.runs)
+        return None
+
+    async def _run(self, taping: Taping, *, all_at_once: bool) -> Ran:
+        ran = await self._make(taping, all_at_once)
+        self._coverage.runs += 1
+        if ran.course.counts:
+            self._steps = max(self._steps, len(taping.asked))
+            names = {name for asked in taping.asked for name in asked.alternatives}
+            self._lanes |= {lane_of(name) for name in names - {ALL_AT_ONCE}}
+        return ran
+
+
+def _complete(odometer: Odometer) -> int | None:
+    return len(odometer.levels) - 1 if odometer.levels else None
+
+
+async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
+    """Shrink what was found by making the runs again; flakiness is allowed for."""
+
+    async def run(tape: Tape) -> str | None:
+        all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
+        return (await make(Replay(tape), all_at_once)).kind
+
+    return await shrunk(found.tape, found.kind, run, most_runs=most_runs)

@@ -1,0 +1,168 @@
+"""What the explorer finds and what it says, on toys that can be enumerated another way."""
+
+import itertools
+from collections.abc import Callable, Iterable
+from math import comb
+
+from onecharge.engine.chooser import Bound, Chooser
+from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
+from onecharge.engine.scheduler import ALL_AT_ONCE, Course, Scheduler
+from tests.engine.toys import Toy, Way, two
+
+TWICE = "one_charge_per_key"
+OF = "of the observed statements of two requests with one key, one released at a time"
+DEVIATIONS = "deviation(s) from the boring one"
+
+
+def runs_of(way: Way, patience_s: float = 20.0) -> Make:
+    async def make(chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make says
+        toy = Toy()
+        scheduler = Scheduler(
+            toy.parking,
+            chooser,
+            patience_s=patience_s,
+            blocked=toy.blocked,
+            all_at_once=all_at_once,
+        )
+        course = await scheduler.run(two(toy, way))
+        return Ran(TWICE if len(toy.charges) > 1 else None, course)
+
+    return make
+
+
+def times(number: int) -> Callable[[], bool]:
+    """Return time for so many runs."""
+    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
+    return lambda: next(left)
+
+
+async def explore(
+    make: Make, *, runs: int = 10_000, chance: int = 0, bound: int | None = None
+) -> Explored:
+    coverage = Coverage("two requests with one key", "statements")
+    return await explored(
+        make, coverage, systematically=times(runs), by_chance=times(chance), bound=bound
+    )
+
+
+async def inserts_then_looks(toy: Toy, who: int) -> None:
+    """Be right: one statement reserves the key, as INSERT … ON CONFLICT does."""
+    await toy.statement(who, "INSERT INTO keys")
+    first = "key" not in toy.rows
+    toy.rows.add("key")
+    await toy.statement(who, "SELECT FROM keys")
+    if first:
+        toy.charges.append(f"by {who}")
+
+
+def _interleavings(first: Iterable[str], second: Iterable[str]) -> set[tuple[str, ...]]:
+    """Return every order of two sequences, by recursion: another way than the explorer's."""
+    first, second = tuple(first), tuple(second)
+    if not first or not second:
+        return {first + second}
+    return {(first[0], *rest) for rest in _interleavings(first[1:], second)} | {
+        (second[0], *rest) for rest in _interleavings(first, second[1:])
+    }
+
+
+async def test_a_right_service_is_exhausted_and_the_sentence_is_true() -> None:
+    result = await explore(runs_of(inserts_then_looks))
+
+    steps = ("INSERT INTO keys #1", "SELECT FROM keys #1")
+    lanes = [
+        (f"client:{n} POST /charges #1", *(f"database:{n} {step}" for step in steps))
+        for n in (1, 2)
+    ]
+    assert result.found is None
+    assert result.coverage.orders == _interleavings(*lanes)
+    assert result.coverage.exhausted
+    assert result.coverage.sentences() == [f"all {comb(6, 3)} orders {OF}: explored"]
+
+
+async def test_a_race_is_found_by_one_deviation_and_shrunk_to_it() -> None:
+    make = runs_of(Toy.looks_then_inserts)
+    result = await explore(make)
+
+    assert isinstance(result.found, Found)
+    assert result.found.kind == TWICE
+    assert len(result.found.tape.deviations) == 1
+
+    small = await smallest(make, result.found, most_runs=200)
+    assert (small.failed, small.of, small.minimal) == (20, 20, True)
+    assert len(small.tape.deviations) == 1
+
+
+async def test_without_time_for_all_nothing_is_called_all() -> None:
+    result = await explore(runs_of(inserts_then_looks), runs=7)
+
+    assert not result.coverage.exhausted
+    assert result.coverage.sentences() == [
+        f"7 orders {OF}, within the budget: every order with at most 1 {DEVIATIONS}"
+    ]
+
+
+async def test_a_bound_is_said_as_what_it_is() -> None:
+    result = await explore(runs_of(inserts_then_looks), bound=0)
+
+    assert not result.coverage.exhausted
+    assert result.coverage.sentences()[0].endswith(
+        f"within the budget: every order with at most 0 {DEVIATIONS}"
+    )
+
+
+async def test_hurried_runs_are_samples_and_nothing_is_called_complete() -> None:
+    result = await explore(runs_of(inserts_then_looks, patience_s=0))
+
+    assert result.coverage.unlike
+    assert not result.coverage.exhausted
+    assert result.coverage.sentences()[0].endswith("no level can be called complete")
+
+
+async def test_a_service_that_does_not_repeat_itself_is_never_called_exhausted() -> None:
+    names = itertools.count()
+
+    async def fickle(toy: Toy, who: int) -> None:
+        await toy.statement(who, f"SELECT {next(names)}")
+
+    result = await explore(runs_of(fickle))
+
+    assert result.coverage.astray
+    assert not result.coverage.exhausted
+    assert any("went another way" in says for says in result.coverage.sentences())
+
+
+async def test_chance_comes_after_and_says_its_bound() -> None:
+    result = await explore(runs_of(inserts_then_looks), chance=10)
+
+    assert result.coverage.sampled == 10
+    assert result.coverage.exhausted
+    assert result.coverage.bound == Bound(lanes=4, steps=6, depth=2, runs=5)
+    assert result.coverage.sentences()[1:] == [
+        "10 run(s) by chance, which are samples",
+        str(result.coverage.bound),
+    ]
+
+
+async def test_a_race_inside_one_statement_is_found_by_all_at_once_only() -> None:
+    make = runs_of(Toy.looks_then_inserts)
+
+    async def only_together(chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make
+        ran = await make(chooser, all_at_once)
+        return ran if ran.course.together else Ran(None, ran.course)
+
+    result = await explore(only_together, chance=200)
+
+    assert result.coverage.exhausted
+    assert result.found is not None
+    assert ALL_AT_ONCE in {choice.takes for choice in result.found.tape.choices}
+    assert (await smallest(only_together, result.found, most_runs=500)).failed == 20
+
+
+async def test_a_course_without_events_is_one_order() -> None:
+    async def nothing(_chooser: Chooser, _all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make
+        return Ran(None, Course())
+
+    result = await explore(nothing)
+
+    assert result.coverage.exhausted
+    assert result.coverage.sentences()[0].startswith("all 1 orders")
