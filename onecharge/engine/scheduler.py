@@ -25,7 +25,8 @@ from onecharge.engine.parking import Parked, Parking
 ALL_AT_ONCE: Final = "all at once"
 
 _LOOK_AGAIN_S: Final = 0.001
-_SILENCE_S: Final = 0.03
+SILENCE_S: Final = 0.03
+"""What is taken for rest where nothing but silence can tell it, to begin with."""
 _LONGEST_SILENCE_S: Final = 0.25
 _GAPS: Final = 4
 
@@ -67,6 +68,7 @@ async def _nobody() -> int:
 class Scheduler:
     """Runs operations so that one boundary event happens at a time.
 
+    ``silence_s`` adapts; whoever makes the next run on this machine may begin with it.
     ``blocked`` tells how many statements wait for a lock, ``busy`` how many things that were
     released beside the operations have not ended (deliveries). ``offered`` tells which events
     may be chosen: others stay parked till the end.
@@ -82,6 +84,7 @@ class Scheduler:
         busy: Callable[[], int] = lambda: 0,
         offered: Callable[[Parked], bool] = lambda _: True,
         all_at_once: bool = False,
+        silence_s: float = SILENCE_S,
     ) -> None:
         self._parking = parking
         self._chooser = chooser
@@ -90,7 +93,7 @@ class Scheduler:
         self._busy = busy
         self._offered = offered
         self._all_at_once = all_at_once
-        self._silence_s = _SILENCE_S
+        self.silence_s = silence_s
         self._running = 0  # operations that were let begin and have not ended
         self._batch = 0
         self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
@@ -183,7 +186,7 @@ class Scheduler:
                 async with asyncio.timeout(_LOOK_AGAIN_S):
                     seen = await self._parking.changed(seen)
             except TimeoutError:
-                if loop.time() - moved_at_s >= self._silence_s:
+                if loop.time() - moved_at_s >= self.silence_s:
                     course.silences += 1
                     return
             else:
@@ -197,7 +200,7 @@ class Scheduler:
 
     def _learn(self, gap_s: float) -> None:
         """Wait for longer silences on a machine that takes long from a release to what follows."""
-        self._silence_s = min(_LONGEST_SILENCE_S, max(self._silence_s, _GAPS * gap_s))
+        self.silence_s = max(self.silence_s, min(_LONGEST_SILENCE_S, _GAPS * gap_s))
 
     async def _moved_after_all(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
         """Wait, with nothing to release, for something to happen; False if nothing does."""

@@ -1,0 +1,269 @@
+"""Where the explorer's runs are made: one world, a fresh order for every run, and the judge.
+
+Rule 1: a run is a scope with an order of its own. Runs follow each other in one history, and the
+        next begins when every event of the last is acknowledged.
+Rule 2: that an order was charged twice is seen at once, in the provider's ledger. Everything else
+        is judged when a batch of orders has healed; whoever needs to know it of every single run
+        asks for batches of one.
+Rule 3: nothing is parked for longer than half of the shortest time that the service file declares.
+Rule 4: the judge is the one of every other run: it has the history and nothing else.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+import psycopg
+
+from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
+from onecharge.engine.chooser import Chooser, Taping
+from onecharge.engine.explorer import Coverage, Ran
+from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.scheduler import SILENCE_S, Operation, Scheduler
+from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
+from onecharge.history.recorder import Recorder
+from onecharge.phases import announce
+from onecharge.press import Order
+from onecharge.verdict import ScenarioVerdict, judge_scenario
+from onecharge.world.customers import Customers
+from onecharge.world.orders import family_of, orders_of
+from onecharge.world.world import DELIVERY_TIMEOUT_S, World
+
+if TYPE_CHECKING:
+    from onecharge.engine.tape import Tape
+
+CHARGED_TWICE: Final = "one_charge_per_key"
+
+WHERE_LOCKS_ARE_SEEN_S: Final = 0.5
+"""What is taken for rest where locks can be asked for: silence then tells of little else."""
+
+BATCH: Final = 25
+"""After so many runs they are healed and judged together."""
+
+_WAIT_FOR_LOCKS: Final = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is run: so many presses of one order with one key, and whether webhooks take part."""
+
+    name: str
+    what: str
+    presses: int
+    webhooks: bool
+
+
+SCOPES: Final = {
+    scope.name: scope
+    for scope in (
+        Scope("two-requests", "two requests with one key", presses=2, webhooks=False),
+        Scope("own-webhook", "a request and its own webhook", presses=1, webhooks=True),
+    )
+}
+
+
+class Locks:
+    """Tells how many statements of the service wait for a lock, over a connection of its own."""
+
+    def __init__(self, world: World, connection: psycopg.AsyncConnection | None) -> None:
+        self._gate = world.database_gate
+        self._connection = connection
+
+    @classmethod
+    @asynccontextmanager
+    async def of(cls, world: World) -> AsyncIterator[Self]:
+        """Yield what can tell it, as long as the context lasts."""
+        if world.database_gate is None:
+            yield cls(world, None)
+            return
+        async with await psycopg.AsyncConnection.connect(
+            world.database_url, autocommit=True
+        ) as connection:
+            yield cls(world, connection)
+
+    async def blocked(self) -> int:
+        """Return how many wait."""
+        if self._connection is None or self._gate is None or not self._gate.working:
+            return 0
+        found = await (await self._connection.execute(_WAIT_FOR_LOCKS)).fetchone()
+        assert found is not None
+        return int(found[0])
+
+
+class Stage:
+    """One scope in one world, run as often as it is asked for.
+
+    ``verdicts`` are those on the batches so far, ``tapes`` what was chosen for each order.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        scope: Scope,
+        locks: Locks,
+        *,
+        seed: int,
+        bound_s: float,
+        repeat: str,
+        batch: int = BATCH,
+    ) -> None:
+        self.scope = scope
+        self.batch = batch
+        self.verdicts: list[ScenarioVerdict] = []
+        self.tapes: dict[str, Tape] = {}
+        gate = world.database_gate
+        self._parking = Parking() if gate is None else gate.parking
+        self._silence_s = SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S
+        self._observed = "provider calls" if gate is None else "statements and provider calls"
+        self._world = world
+        self._locks = locks
+        self._seed = seed
+        self._bound_s = bound_s
+        self._repeat = repeat
+        self._webhooks = WebhookGate(world.simulator, self._parking)
+        self._provider = ProviderGate(world.simulator, self._parking)
+        self._batches = 0
+        self._left: list[Order] = []
+        self._played: list[Order] = []
+        self._recorder = Recorder()
+
+    @classmethod
+    @asynccontextmanager
+    async def set_up(
+        cls, world: World, scope: Scope, *, seed: int, bound_s: float, repeat: str
+    ) -> AsyncIterator[Self]:
+        """Yield a stage on which the gates are on duty as long as the context lasts."""
+        async with AsyncExitStack() as stack:
+            locks = await stack.enter_async_context(Locks.of(world))
+            stage = cls(world, scope, locks, seed=seed, bound_s=bound_s, repeat=repeat)
+            stack.enter_context(stage._webhooks.on_duty())
+            stack.enter_context(stage._provider.on_duty())
+            yield stage
+
+    def coverage(self) -> Coverage:
+        """Return the record of what is covered, still empty."""
+        return Coverage(self.scope.what, self._observed)
+
+    @property
+    def violated(self) -> ScenarioVerdict | None:
+        """The first verdict on a batch that found something wrong."""
+        return next((each for each in self.verdicts if each.verdict == "violated"), None)
+
+    async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
+        """Run the scope once with a fresh order."""
+        order = self._next_order()
+        taping = Taping(chooser)
+        scheduler = Scheduler(
+            self._parking,
+            taping,
+            patience_s=self._patience_s,
+            blocked=self._locks.blocked,
+            busy=lambda: self._webhooks.under_way,
+            offered=self._offered,
+            all_at_once=all_at_once,
+            silence_s=self._silence_s,
+        )
+        course = await scheduler.run(self._operations(order))
+        self._silence_s = scheduler.silence_s
+        self.tapes[order.reference] = taping.tape
+        await self._told_of_everything(order)
+        kind = self._charged_twice(order)
+        if kind is None and len(self._played) >= self.batch:
+            verdict = await self.judged()
+            kind = None if verdict is None else kind_of(verdict, order.reference)
+        return Ran(kind, course)
+
+    async def judged(self) -> ScenarioVerdict | None:
+        """Heal what was run since the last time, judge it, and return the verdict, if any."""
+        if not self._played:
+            return None
+        customers = Customers.in_world(self._world, self._recorder, lane="healer")
+        played, self._played, self._left = self._played, [], []
+        await heal(
+            self._world, [Healing(self._world, self._recorder, customers, played, self._bound_s)]
+        )
+        verdict = judge_scenario(
+            self._recorder.records, repeat=self._repeat, trouble=self._recorder.lost
+        )
+        self.verdicts.append(verdict)
+        return verdict
+
+    def _next_order(self) -> Order:
+        if not self._left:
+            self._begin_batch()
+        order = self._left.pop(0)
+        self._played.append(order)
+        return order
+
+    def _begin_batch(self) -> None:
+        self._batches += 1
+        label = f"explore-{self.scope.name}-{self._batches}"
+        world = self._world
+        self._left = orders_of(world.service_file, label, self.batch, self._seed)
+        family = family_of(self._left[0].reference)
+        self._recorder = world.begin_histories({label: family})[label]
+        announce(
+            self._recorder,
+            world.service_file,
+            self._left,
+            scenario=label,
+            title=f"Every order of {self.scope.what}",
+            seed=self._seed,
+            fair=True,
+            plan=[],
+            settles_within_s=self._bound_s,
+            repeat=self._repeat,
+        )
+        announce_phase(self._recorder, "faults")
+        references = [order.reference for order in self._left]
+        world.simulator.arm(self._provider.rules(references), seed=self._seed)
+
+    def _operations(self, order: Order) -> list[Operation]:
+        customers = Customers.in_world(self._world, self._recorder)  # numbered anew in every run
+        file = self._world.service_file
+        what = f"{file.charge.method} {file.charge.path}"
+        within_s = file.timing.answers_within_s
+        return [
+            Operation(
+                f"{CLIENT}:{number}",
+                what,
+                lambda: customers.press(order, within_s),
+                order.reference,
+            )
+            for number in range(1, self.scope.presses + 1)
+        ]
+
+    def _offered(self, event: Parked) -> bool:
+        return self.scope.webhooks or not event.place.lane.startswith(WEBHOOK)
+
+    @property
+    def _patience_s(self) -> float:
+        file = self._world.service_file
+        declared = [file.provider.timeout_s, file.timing.answers_within_s, DELIVERY_TIMEOUT_S]
+        if file.provider.lease_s is not None:
+            declared.append(file.provider.lease_s)
+        return min(declared) / 2
+
+    async def _told_of_everything(self, order: Order) -> None:
+        """Wait until the service has heard of what became of the order."""
+        async with at_most(self._bound_s):
+            while self._world.simulator.undelivered([order.reference]):
+                await asyncio.sleep(LOOK_AGAIN_S / 10)
+
+    def _charged_twice(self, order: Order) -> str | None:
+        real = self._world.simulator.real_charges(order.reference)
+        return CHARGED_TWICE if len(real) > 1 else None
+
+
+def kind_of(verdict: ScenarioVerdict, order: str | None = None) -> str | None:
+    """Return the name of the first invariant that is violated, for one order or for any."""
+    for invariant in verdict.invariants:
+        for violation in invariant.judgement.violations:
+            if order is None or violation.order in {order, None}:
+                return invariant.name
+    return None

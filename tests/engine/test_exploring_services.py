@@ -1,0 +1,74 @@
+"""The explorer on real services and a real PostgreSQL: wrong ones found, the right one done."""
+
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from onecharge.control import clean_control
+from onecharge.engine.explorer import explored, smallest
+from onecharge.engine.stage import CHARGED_TWICE, SCOPES, Stage
+from onecharge.service_file import read_service_file
+from onecharge.world.world import standing
+
+FILE = Path(__file__).parent / "services" / "onecharge.toml"
+TWO = SCOPES["two-requests"]
+
+
+@asynccontextmanager
+async def stage_of(guard: str, folder: Path) -> AsyncIterator[Stage]:
+    file = read_service_file(FILE)
+    env = {**file.service.env, "GUARD": guard}
+    file = file.model_copy(update={"service": file.service.model_copy(update={"env": env})})
+    async with standing(file, folder, seed=1, gated=True) as world:
+        await clean_control(world, seed=1)
+        async with Stage.set_up(world, TWO, seed=1, bound_s=10, repeat="") as stage:
+            yield stage
+
+
+def times(number: int) -> Callable[[], bool]:
+    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
+    return lambda: next(left)
+
+
+async def test_the_right_one_is_exhausted_and_holds(tmp_path: Path) -> None:
+    async with stage_of("on_conflict", tmp_path) as stage:
+        result = await explored(
+            stage.make, stage.coverage(), systematically=times(1_000), by_chance=times(0)
+        )
+        await stage.judged()
+
+    assert result.found is None
+    assert result.coverage.exhausted, result.coverage.sentences()
+    assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
+    assert len(result.coverage.orders) > 10
+
+
+@pytest.mark.parametrize("guard", ["look_first", "lock_nothing"])
+async def test_a_race_between_statements_is_found_and_shrunk(guard: str, tmp_path: Path) -> None:
+    async with stage_of(guard, tmp_path) as stage:
+        result = await explored(
+            stage.make, stage.coverage(), systematically=times(100), by_chance=times(0)
+        )
+        assert result.found is not None
+        small = await smallest(stage.make, result.found, most_runs=60)
+        verdict = await stage.judged()
+
+    assert small.kind == CHARGED_TWICE
+    assert small.failed == small.of == 20
+    assert len(small.tape.deviations) == 1
+    assert verdict is not None
+    assert verdict.verdict == "violated"
+
+
+async def test_a_race_inside_one_statement_is_found_by_all_at_once(tmp_path: Path) -> None:
+    async with stage_of("not_exists", tmp_path) as stage:
+        result = await explored(
+            stage.make, stage.coverage(), systematically=times(100), by_chance=times(100)
+        )
+
+    assert result.coverage.exhausted, result.coverage.sentences()
+    assert result.found is not None
+    assert result.found.kind == CHARGED_TWICE
