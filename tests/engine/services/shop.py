@@ -110,7 +110,12 @@ async def resources(app: web.Application) -> AsyncIterator[None]:
         db.execute("CREATE TABLE IF NOT EXISTS notes (name text, state text)")
     async with (
         AsyncConnectionPool(
-            url, min_size=3, max_size=6, open=False, kwargs={"autocommit": True}
+            # It does not grow: the same run then uses the same connections.
+            url,
+            min_size=3,
+            max_size=3,
+            open=False,
+            kwargs={"autocommit": True},
         ) as pool,
         aiohttp.ClientSession() as http,
     ):
