@@ -2,28 +2,23 @@
 
 Rule 1: the client's messages stand in one queue; what is held stands at its head, so nothing
         overtakes it. When too much has queued up behind it, the client is read no further.
-Rule 2: the messages of the extended protocol are gathered until an Execute, a Sync or a Flush
-        says that they are to be acted upon: before that, no client may count on an answer.
-Rule 3: behind an Execute that was held stands a Flush of ours, which has no answer: what was
+Rule 2: behind an Execute that was held stands a Flush of ours, which has no answer: what was
         released is seen to be done, even if the client's Sync waits behind something held.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum, auto
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.gate import Held
-from onecharge.engine.parking import Place
 from onecharge.engine.postgres_refusals import REFUSALS, Refusal
 from onecharge.engine.postgres_server import Unreachable
+from onecharge.engine.postgres_statement import Loss, Statement
 from onecharge.engine.sides import Side
 from onecharge.engine.statements import commits, for_its_own_sake, head
 from onecharge.engine.wire import postgres as wire
 from onecharge.engine.wire.postgres import Piece
 from onecharge.engine.wire.postgres_answers import IN_TRANSACTION, OPENING, Awaited, Owed
+from onecharge.engine.wire.postgres_units import Units
 
 if TYPE_CHECKING:
     from onecharge.engine.postgres_gate import PostgresGate
@@ -37,60 +32,6 @@ DIRECT_TLS: Final = (
     "a client speaks TLS without asking (sslnegotiation=direct); the gate speaks no TLS towards"
     " the service: let its driver connect with the URL that it is given"
 )
-
-
-@dataclass(slots=True)
-class _Portal:
-    text: str
-    begun: bool = False
-
-
-class _Loss(Enum):
-    """How far a statement has come whose answer is to be lost."""
-
-    NONE = auto()
-    PASSING = auto()
-    """Its Execute has not been read yet."""
-    PASSED = auto()
-    """The client's next message shows whether its transaction ends here."""
-    SEALED = auto()
-    """Everything has been sent: the connection ends as soon as it is done."""
-
-
-class Statement(Held):
-    """A statement that is held: a Query, or what belongs to an Execute."""
-
-    def __init__(self, way: "Gated", place: Place, text: str, pieces: list[Piece]) -> None:
-        said = b"".join(piece.data for piece in pieces)
-        super().__init__(way.gate, place, text, said)
-        self._way = way
-        self.pieces = pieces
-
-    @property
-    def simple(self) -> bool:
-        """Whether the server answers it with ReadyForQuery, without being asked to."""
-        return self.pieces[0].kind in {b"Q", b"F"}
-
-    @property
-    def whole(self) -> bool:
-        """Whether all of it is here: not so while a large one still comes in."""
-        return self.simple or self.pieces[-1].kind == b"E"
-
-    def _pass_on(self) -> None:
-        self._way.pass_on(self)
-
-    def _cut_before(self) -> None:
-        self._way.end()
-
-    def _cut_after(self) -> None:
-        self._way.pass_on_and_lose(self)
-
-    def _check(self, code: str) -> None:
-        if code not in REFUSALS:
-            raise ValueError(f"expected one of {', '.join(REFUSALS)}, not {code!r}")
-
-    def _refuse(self, code: str) -> None:
-        self._way.refuse(self, REFUSALS[code])
 
 
 class Gated:
@@ -112,13 +53,10 @@ class Gated:
         self._queued = 0
         self._advancing = False
         self._out: list[bytes] = []
-        self._group: list[Piece] = []
-        self._texts: dict[bytes, str] = {}
-        self._portals: dict[bytes, _Portal] = {}
-        self._begun_early = False
+        self._units = Units()
         self._refusing: Refusal | None = None
         self._discarding = False
-        self._loss = _Loss.NONE
+        self._loss = Loss.NONE
         self._dropping = False
         """Whether the parts to come belong to a large message that is not sent."""
         gate.joined(self)
@@ -248,85 +186,19 @@ class Gated:
             if piece.kind != b"S":
                 return
             self._discarding = False
-        if self._loss is not _Loss.NONE:
+        if self._loss is not Loss.NONE:
             self._take_lost(piece)
             return
-        if not piece.first:
-            self._out.append(piece.data)
-            return
-        self._TAKEN.get(piece.kind, Gated._take_other)(self, piece)
+        for unit in self._units.take(piece):
+            if unit.text is not None:
+                self._statement(unit.text, unit.pieces)
+            elif self._refusing is not None and unit.pieces[-1].kind == b"E":
+                refusal, self._refusing = self._refusing, None
+                self._refuse_execute(unit.pieces, refusal, commit=False)
+            else:
+                self._put(*unit.pieces)
 
-    def _take_query(self, piece: Piece) -> None:
-        self._pass_group()
-        self._statement(wire.query_text(piece.data), [piece])
-
-    def _take_function_call(self, piece: Piece) -> None:
-        self._pass_group()
-        self._statement("FUNCTION CALL", [piece])
-
-    def _take_parse(self, piece: Piece) -> None:
-        name, text = wire.parsed(piece.data)
-        self._texts[name] = text
-        self._gather(piece, text)
-
-    def _take_bind(self, piece: Piece) -> None:
-        portal, name = wire.bound(piece.data)
-        text = self._texts.get(name, f"EXECUTE {name.decode(errors='replace')}")
-        self._portals[portal] = _Portal(text, begun=self._begun_early)
-        self._gather(piece, text)
-
-    def _take_close(self, piece: Piece) -> None:
-        if (name := wire.closed_statement(piece.data)) is not None:
-            self._texts.pop(name, None)
-        self._group.append(piece)
-
-    def _take_describe(self, piece: Piece) -> None:
-        self._group.append(piece)
-
-    def _take_execute(self, piece: Piece) -> None:
-        self._group.append(piece)
-        self._execute(wire.executed(piece.data))
-
-    def _take_other(self, piece: Piece) -> None:
-        self._begun_early = self._begun_early and piece.kind != b"S"
-        self._pass_group()
-        self._put(piece)
-
-    _TAKEN: ClassVar[dict[bytes, Callable[["Gated", Piece], None]]] = {
-        b"Q": _take_query,
-        b"F": _take_function_call,
-        b"P": _take_parse,
-        b"B": _take_bind,
-        b"C": _take_close,
-        b"D": _take_describe,
-        b"E": _take_execute,
-    }
-
-    def _gather(self, piece: Piece, text: str) -> None:
-        """Keep a Parse or a Bind for its Execute; if it is too large to be kept, do not wait."""
-        self._group.append(piece)
-        large = not piece.last or sum(len(each.data) for each in self._group) > wire.WHOLE
-        if large and not self._begun_early:
-            self._begun_early = True
-            for portal in (wire.bound(each.data)[0] for each in self._group if each.kind == b"B"):
-                self._portals[portal].begun = True
-            self._statement(text, self._taken_group())
-        elif large:
-            self._pass_group()
-
-    def _execute(self, name: bytes) -> None:
-        self._begun_early = False
-        portal = self._portals.setdefault(name, _Portal("", begun=True))
-        if self._refusing is not None:
-            refusal, self._refusing = self._refusing, None
-            self._refuse_execute(self._taken_group(), refusal, commit=False)
-        elif portal.begun:
-            self._pass_group()
-        else:
-            portal.begun = True
-            self._statement(portal.text, self._taken_group())
-
-    def _statement(self, text: str, pieces: list[Piece]) -> None:
+    def _statement(self, text: str, pieces: tuple[Piece, ...]) -> None:
         nothing_to_do = not self.gate.attentive or self._awaited.skipping
         if nothing_to_do or for_its_own_sake(text, self._awaited.status):
             self._put(*pieces)
@@ -335,13 +207,6 @@ class Gated:
         place = places.next(places.lane("database", self), head(text))
         self.held = Statement(self, place, text, pieces)
         self.gate.arrived(self.held)
-
-    def _pass_group(self) -> None:
-        self._put(*self._taken_group())
-
-    def _taken_group(self) -> list[Piece]:
-        group, self._group = self._group, []
-        return group
 
     def _put(self, *pieces: Piece, whose: Statement | None = None, lost: bool = False) -> None:
         for piece in pieces:
@@ -364,21 +229,21 @@ class Gated:
         self.held = None
         self._put(*statement.pieces, whose=statement, lost=True)
         if statement.simple:
-            self._loss = _Loss.SEALED
+            self._loss = Loss.SEALED
         else:
-            self._loss = _Loss.PASSED if statement.whole else _Loss.PASSING
+            self._loss = Loss.PASSED if statement.whole else Loss.PASSING
         self._go_on()
 
     def _take_lost(self, piece: Piece) -> None:
         """Take what a client says behind a statement whose answer will be lost."""
         if not piece.first or piece.kind in _COPIED:
             self._put(piece)
-        elif self._loss is _Loss.PASSING:
+        elif self._loss is Loss.PASSING:
             self._put(piece, lost=True)
             if piece.kind == b"E":
-                self._loss = _Loss.PASSED
-        elif self._loss is _Loss.PASSED:
-            self._loss = _Loss.SEALED
+                self._loss = Loss.PASSED
+        elif self._loss is Loss.PASSED:
+            self._loss = Loss.SEALED
             if piece.kind == b"S":
                 self._put(piece, lost=True)
             else:
@@ -406,7 +271,7 @@ class Gated:
             self._refusing = refusal
         self._go_on()
 
-    def _refuse_execute(self, pieces: list[Piece], refusal: Refusal, *, commit: bool) -> None:
+    def _refuse_execute(self, pieces: tuple[Piece, ...], refusal: Refusal, *, commit: bool) -> None:
         """Send what makes the statement and its portal, and in place of the Execute our own."""
         *before, _ = pieces
         self._put(*before)
@@ -440,7 +305,7 @@ class Gated:
             return
         out = [told for piece in pieces if (told := self._told(piece))]
         self.client.say(out[0] if len(out) == 1 else b"".join(out))
-        if self._loss is _Loss.SEALED:
+        if self._loss is Loss.SEALED:
             self._end_if_lost()
 
     def _told(self, piece: Piece) -> bytes:

@@ -107,6 +107,59 @@ async def test_a_refused_statement_changes_nothing(
     assert await charges(direct) == 0
 
 
+async def insert_at_length(url: str) -> None:
+    """Insert by a statement that is too large to be kept as a whole."""
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute("INSERT INTO charges VALUES (1, length(%s))", ("x" * 1_000_000,))
+
+
+async def insert_at_length_simply(url: str) -> None:
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        text = "INSERT INTO charges VALUES (1, length('{}'))"
+        await connection.execute(text.format("x" * 1_000_000).encode())
+
+
+large = pytest.mark.parametrize("insert", [insert_at_length, insert_at_length_simply])
+
+
+@large
+async def test_a_large_statement_waits_as_well(
+    gate: PostgresGate, url: str, direct: AsyncConnection, insert: Insert
+) -> None:
+    gate.parking.arm()
+    inserting = asyncio.ensure_future(insert(url))
+
+    (await held(gate, "INSERT INTO charges")).release()
+    await inserting
+
+    assert await (await direct.execute("SELECT * FROM charges")).fetchall() == [(1, 1_000_000)]
+
+
+@large
+async def test_a_large_statement_is_refused_as_well(
+    gate: PostgresGate, url: str, direct: AsyncConnection, insert: Insert
+) -> None:
+    gate.on_command(1, lambda statement: statement.refuse("40001"))
+
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        await insert(url)
+    await insert(url)
+
+    assert await charges(direct) == 1
+
+
+@large
+async def test_the_answer_to_a_large_statement_is_lost_as_well(
+    gate: PostgresGate, url: str, direct: AsyncConnection, insert: Insert
+) -> None:
+    gate.on_command(1, Held.cut_after)
+
+    with pytest.raises(psycopg.OperationalError):
+        await insert(url)
+
+    assert await charges(direct) == 1
+
+
 async def test_a_lost_acknowledgement_of_commit(
     gate: PostgresGate, url: str, direct: AsyncConnection
 ) -> None:

@@ -201,6 +201,9 @@ async def test_on_the_loop_of_worlds_it_is_the_same(
         gate = PostgresGate(server_url)
         await gate.open()
         try:
+            async with gate.unreachable():
+                with pytest.raises(psycopg.OperationalError):
+                    await AsyncConnection.connect(gate.url(server_url))
             async with let_go(gate):
                 return await psycopg_copies(gate.url(server_url))
         finally:
