@@ -167,6 +167,17 @@ class WebhookGate:
         self._simulator = simulator
         self._parking = parking
 
+    @property
+    def moving(self) -> int:
+        """How many attempts are due or under way, without those that are parked.
+
+        An event is due the moment it is born; a little later it is parked here. Who looks in
+        between must not take that for rest.
+        """
+        lanes = [event.place.lane for event in self._parking.parked()]
+        parked = sum(lane.startswith(f"{WEBHOOK}:") for lane in lanes)
+        return max(0, self._simulator.attempts_under_way() - parked)
+
     @contextmanager
     def on_duty(self) -> Iterator[None]:
         """Stand around every attempt that begins while the context lasts."""

@@ -163,7 +163,7 @@ class Stage:
             taping,
             patience_s=self._patience_s,
             blocked=self._locks.blocked,
-            busy=lambda: self._webhooks.under_way,
+            busy=lambda: self._webhooks.moving,
             offered=self._offered,
             all_at_once=all_at_once,
             silence_s=self._silence_s,

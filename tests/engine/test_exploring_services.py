@@ -72,3 +72,26 @@ async def test_a_race_inside_one_statement_is_found_by_all_at_once(tmp_path: Pat
     assert result.coverage.exhausted, result.coverage.sentences()
     assert result.found is not None
     assert result.found.kind == CHARGED_TWICE
+
+
+async def test_without_a_database_a_request_races_its_own_webhook(tmp_path: Path) -> None:
+    file = read_service_file(FILE.parents[2] / "cli" / "onecharge.toml")
+    async with standing(file, tmp_path, seed=1, gated=True) as world:
+        await clean_control(world, seed=1)
+        scope = SCOPES["own-webhook"]
+        async with Stage.set_up(world, scope, seed=1, bound_s=10, repeat="") as stage:
+            result = await explored(
+                stage.make, stage.coverage(), systematically=times(100), by_chance=times(0)
+            )
+            await stage.judged()
+
+    assert result.found is None
+    assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
+    # The event is there once the provider has committed: before the answer goes, or after.
+    request = ("client:1 POST /pay #1", "provider:1 charge.create on_receive #1")
+    answer, webhook = "provider:1 charge.create after_commit #1", "webhook:1 charge.captured #1"
+    assert result.coverage.orders == {(*request, answer, webhook), (*request, webhook, answer)}
+    assert result.coverage.sentences()[0] == (
+        "all 2 orders of the observed provider calls of a request and its own webhook, one "
+        "released at a time: explored"
+    )
