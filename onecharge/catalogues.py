@@ -100,10 +100,17 @@ def _invariants() -> Table:
 
 def _mutants() -> Table:
     rows = [
-        (each.name, each.says, each.violates, f"{each.bug_class}, {each.report}")
+        (
+            each.name,
+            each.says,
+            each.violates,
+            each.shown_by or "",
+            f"{each.bug_class}, {each.report}",
+        )
         for each in mutants().values()
     ]
-    return Table("Mutants", ("name", "the broken guard", "violates", "class, report"), tuple(rows))
+    headers = ("name", "the broken guard", "violates", "shown by", "class, report")
+    return Table("Mutants", headers, tuple(rows))
 
 
 def _benchmarks() -> Table:

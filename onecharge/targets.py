@@ -38,13 +38,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Mutant:
-    """The reference with one guard broken, as its file describes itself."""
+    """The reference with one guard broken, as its file describes itself.
+
+    ``violates`` is the invariant that it breaks first of all, ``shown_by`` a scenario in which that
+    is seen, if the library has one.
+    """
 
     name: str
     says: str
     violates: str
     report: str
     bug_class: str
+    shown_by: str | None
 
 
 def target(service: Path | None, mutant: str | None) -> Target:
@@ -81,7 +86,14 @@ def _described(file: Path) -> Mutant:
         and isinstance(node.value, ast.Constant)
     }
     says = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
-    return Mutant(file.stem, says, constants["VIOLATES"], constants["REPORT"], constants["CLASS"])
+    return Mutant(
+        name=file.stem,
+        says=says,
+        violates=constants["VIOLATES"],
+        report=constants["REPORT"],
+        bug_class=constants["CLASS"],
+        shown_by=constants.get("SHOWN_BY"),
+    )
 
 
 def _reference_folder() -> Path:

@@ -13,6 +13,7 @@ from reference_impl.mutants._stores import CreditsByWebhook
 VIOLATES = "one_effect_per_event"
 CLASS = "K28"
 REPORT = "C13"
+SHOWN_BY = "events_under_several_names"
 
 
 class Mutant(CreditsByWebhook):

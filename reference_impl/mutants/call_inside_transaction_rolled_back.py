@@ -16,6 +16,7 @@ from reference_impl.outcomes import Answer, Lost, Outcome, Unknown
 VIOLATES = "one_charge_per_key"
 CLASS = "K23"
 REPORT = "B18"
+SHOWN_BY = "lost_replies"
 
 
 class Mutant(Charging):

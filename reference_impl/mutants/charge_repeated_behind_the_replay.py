@@ -13,6 +13,7 @@ from reference_impl.operation import Operation
 VIOLATES = "one_charge_per_key"
 CLASS = "K08"
 REPORT = "none"
+SHOWN_BY = "pressed_again_after_success"
 
 
 class Mutant(Charging):

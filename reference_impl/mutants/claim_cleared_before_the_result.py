@@ -19,6 +19,7 @@ from reference_impl.store import Store
 VIOLATES = "one_charge_per_key"
 CLASS = "K03"
 REPORT = "A19"
+SHOWN_BY = "pressed_again_around_the_answer"
 
 
 class Mutant(Store):

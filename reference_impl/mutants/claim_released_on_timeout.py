@@ -17,6 +17,7 @@ from reference_impl.store import Store
 VIOLATES = "one_charge_per_key"
 CLASS = "K06"
 REPORT = "A10"
+SHOWN_BY = "lost_replies_and_late_events"
 
 
 class Mutant(Store):

@@ -18,6 +18,7 @@ from reference_impl.store import Store
 VIOLATES = "books_agree"
 CLASS = "K33"
 REPORT = "C31"
+SHOWN_BY = "rush_hour"
 
 
 class Mutant(Store):

@@ -15,6 +15,7 @@ from reference_impl.store import Store
 VIOLATES = "duplicates_are_acknowledged"
 CLASS = "K32"
 REPORT = "C24"
+SHOWN_BY = "events_are_resent"
 
 
 class Mutant(Store):

@@ -16,6 +16,7 @@ from reference_impl.schema import events
 VIOLATES = "one_effect_per_event"
 CLASS = "K26"
 REPORT = "C12"
+SHOWN_BY = "duplicate_events_at_once"
 
 
 class Mutant(CreditsByWebhook):

@@ -14,6 +14,7 @@ from reference_impl.store import TooEarlyError
 VIOLATES = "one_effect_per_event"
 CLASS = "K27"
 REPORT = "C01"
+SHOWN_BY = "killed_after_acknowledging"
 
 
 class Mutant(WaitsForTheAnswer):

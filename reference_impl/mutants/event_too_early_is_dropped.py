@@ -12,6 +12,7 @@ from reference_impl.mutants._stores import WaitsForTheAnswer
 VIOLATES = "one_effect_per_event"
 CLASS = "K29"
 REPORT = "C09"
+SHOWN_BY = "event_before_reply"
 
 
 class Mutant(WaitsForTheAnswer):

@@ -9,6 +9,7 @@ from reference_impl.mutants._stores import CreditsByWebhook
 VIOLATES = "one_effect_per_event"
 CLASS = "K28"
 REPORT = "C25"
+SHOWN_BY = "events_that_look_alike"
 
 
 class Mutant(CreditsByWebhook):

@@ -12,6 +12,7 @@ from reference_impl.operation import Intent
 VIOLATES = "no_zombie_charge"
 CLASS = "K22"
 REPORT = "B20"
+SHOWN_BY = "keys_said_to_be_busy"
 
 
 class Mutant(Charging):

@@ -12,6 +12,7 @@ from reference_impl.store import Store
 VIOLATES = "answers_tell_the_truth"
 CLASS = "K30"
 REPORT = "C34"
+SHOWN_BY = None  # no fair scenario of the library reaches it yet
 
 
 class Mutant(Store):

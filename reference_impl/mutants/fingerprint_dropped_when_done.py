@@ -11,6 +11,7 @@ from reference_impl.store import Store
 VIOLATES = "replays_are_faithful"
 CLASS = "K12"
 REPORT = "A14"
+SHOWN_BY = "honest_retries_look_different"
 
 
 class Mutant(Store):

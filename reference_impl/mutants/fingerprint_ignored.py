@@ -12,6 +12,7 @@ from reference_impl.store import Store
 VIOLATES = "mismatches_move_no_money"
 CLASS = "K11"
 REPORT = "A13"
+SHOWN_BY = "same_key_other_body"
 
 
 class Mutant(Store):

@@ -19,6 +19,7 @@ from reference_impl.schema import operations
 VIOLATES = "one_charge_per_key"
 CLASS = "K07"
 REPORT = "A23"
+SHOWN_BY = "customers_hang_up"
 
 
 class Mutant(Desk):

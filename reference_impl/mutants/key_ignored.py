@@ -13,6 +13,7 @@ from reference_impl.reservation import Reserved
 VIOLATES = "one_charge_per_key"
 CLASS = "K01"
 REPORT = "A35"
+SHOWN_BY = "pressed_again_after_success"
 
 
 class Mutant(Charging):

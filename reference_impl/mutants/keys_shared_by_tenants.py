@@ -14,6 +14,7 @@ from reference_impl.schema import operations
 VIOLATES = "tenants_are_isolated"
 CLASS = "K13"
 REPORT = "A29"
+SHOWN_BY = "two_tenants_one_key"
 
 
 class Mutant(LooksFirst):

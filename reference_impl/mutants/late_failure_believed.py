@@ -15,6 +15,7 @@ from reference_impl.store import Store
 VIOLATES = "statuses_never_go_back"
 CLASS = "K30"
 REPORT = "C16"
+SHOWN_BY = "late_bad_news"
 
 
 class Mutant(Store):

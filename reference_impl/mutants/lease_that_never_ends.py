@@ -13,6 +13,7 @@ from reference_impl.reservation import Lease
 VIOLATES = "every_order_settles"
 CLASS = "K05"
 REPORT = "A08"
+SHOWN_BY = "killed_between_commit_and_record"
 
 
 class Mutant(Charging):

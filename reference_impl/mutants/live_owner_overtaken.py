@@ -14,6 +14,7 @@ from reference_impl.reservation import Lease
 VIOLATES = "one_charge_per_key"
 CLASS = "K04"
 REPORT = "A11"
+SHOWN_BY = "slow_provider_impatient_customers"
 
 
 class Mutant(Charging):

@@ -14,6 +14,7 @@ from reference_impl.outcomes import Outcome
 VIOLATES = "refunds_never_exceed"
 CLASS = "K31"
 REPORT = "C07"
+SHOWN_BY = "event_and_second_click_meanwhile"
 
 
 class Mutant(Charging):

@@ -11,6 +11,7 @@ from reference_impl.outcomes import Answer, Lost
 VIOLATES = "one_charge_per_key"
 CLASS = "K24"
 REPORT = "B25"
+SHOWN_BY = "lost_replies"
 
 
 class Mutant(Charging):

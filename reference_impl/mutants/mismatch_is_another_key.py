@@ -12,6 +12,7 @@ from reference_impl.reservation import Reserved
 VIOLATES = "mismatches_move_no_money"
 CLASS = "K11"
 REPORT = "B30"
+SHOWN_BY = "same_key_other_body"
 
 
 class Mutant(Charging):

@@ -18,6 +18,7 @@ from reference_impl.schema import operations
 VIOLATES = "one_charge_per_key"
 CLASS = "K02"
 REPORT = "A16"
+SHOWN_BY = "parallel_same_key"
 
 
 class Mutant(Without):

@@ -13,6 +13,7 @@ from reference_impl.mutants._stores import CreditsByWebhook
 VIOLATES = "one_effect_per_event"
 CLASS = "K25"
 REPORT = "C15"
+SHOWN_BY = "duplicate_events_one_by_one"
 
 
 class Mutant(CreditsByWebhook):

@@ -15,6 +15,7 @@ from reference_impl.schema import operations
 VIOLATES = "distinct_orders_are_all_charged"
 CLASS = "K20"
 REPORT = "B13"
+SHOWN_BY = "equal_purchases"
 
 
 class Mutant(LooksFirst):

@@ -13,6 +13,7 @@ from reference_impl.operation import Operation
 VIOLATES = "replays_are_faithful"
 CLASS = "K10"
 REPORT = "A07"
+SHOWN_BY = "declines_are_repeated"
 
 
 class Mutant(Charging):

@@ -11,6 +11,7 @@ from reference_impl.outcomes import Answer, Failed, Lost, Outcome
 VIOLATES = "answers_tell_the_truth"
 CLASS = "K22"
 REPORT = "B17"
+SHOWN_BY = "errors_after_commit"
 
 
 class Mutant(Charging):

@@ -16,6 +16,7 @@ from reference_impl.store import Store
 VIOLATES = "every_order_settles"
 CLASS = "K05"
 REPORT = "A39"
+SHOWN_BY = "errors_before_commit"
 
 
 class Mutant(Store):

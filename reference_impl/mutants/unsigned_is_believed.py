@@ -11,6 +11,7 @@ from reference_impl.inbox import Inbox
 VIOLATES = "forged_events_change_nothing"
 CLASS = "signature"
 REPORT = "Mollie"
+SHOWN_BY = "forged_events"
 
 
 class Mutant(Inbox):

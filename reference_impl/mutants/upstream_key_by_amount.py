@@ -11,6 +11,7 @@ from reference_impl.operation import Operation
 VIOLATES = "every_order_settles"
 CLASS = "K20"
 REPORT = "B11"
+SHOWN_BY = "equal_purchases"
 
 
 class Mutant(Charging):

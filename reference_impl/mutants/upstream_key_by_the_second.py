@@ -10,6 +10,7 @@ from reference_impl.operation import Operation
 VIOLATES = "one_charge_per_key"
 CLASS = "K18"
 REPORT = "B09"
+SHOWN_BY = "lost_replies_and_late_events"
 
 
 class Mutant(Charging):

@@ -13,6 +13,7 @@ from reference_impl.operation import Operation
 VIOLATES = "one_charge_per_key"
 CLASS = "K18"
 REPORT = "B05"
+SHOWN_BY = "lost_replies"
 
 
 class Mutant(Charging):
