@@ -1,13 +1,15 @@
-"""A job that is done stays on the list, and runs again whenever somebody looks at the list.
+"""A job that is done goes back to the queue, and is done again, for ever.
 
 The guard was that only what is open is due. The upstream key saves the money; the provider is
-called for ever. Modelled on report D01 (celery #3270 and others): one task, given to worker after
-worker.
+called without end. Modelled on report D01 (celery #3270 and others): one task, given to worker
+after worker.
 """
 
-from functools import cached_property
+import asyncio
+from contextlib import suppress
 
 from reference_impl.operation import Operation
+from reference_impl.outcomes import Answer
 from reference_impl.reconciler import Reconciler
 
 VIOLATES = "quiet_after_convergence"
@@ -16,12 +18,11 @@ REPORT = "D01"
 
 
 class Mutant(Reconciler):
-    @cached_property
-    def jobs(self) -> list[Operation]:
-        return []
-
     async def resolve(self, operation: Operation) -> None:
-        self.jobs.extend([operation] * 3)  # one for each worker
-        for job in self.jobs:
-            await self.charging.call(job)
         await super().resolve(operation)
+        self.job = asyncio.create_task(self.again(operation))
+
+    async def again(self, operation: Operation) -> None:
+        with suppress(RuntimeError):  # the service has ended, and with it its connections
+            while isinstance(await self.charging.call(operation), Answer):
+                await asyncio.sleep(0.05)
