@@ -19,6 +19,7 @@ from onecharge.scenario_file import Scenario
 from onecharge.steps import (
     Act,
     Advance,
+    Bill,
     BuyAgain,
     ByCustomers,
     CrashDatabase,
@@ -42,6 +43,7 @@ from onecharge.steps import (
 from onecharge.world.customers import Customers
 from onecharge.world.news import forge
 from onecharge.world.world import World
+from simulator.core.invoices import Invoice
 from simulator.core.journal import FAULT, Entry
 
 _HOUR_S = 3_600.0
@@ -116,11 +118,11 @@ class Acts:
             case Leave():
                 await self._each(step.orders, lambda order: self._leave(order, step))
             case BuyAgain():
-                chosen = self._cast.chosen(step.orders)
+                chosen = self._cast.payers(step.orders)
                 twins = [self._cast.beside(place, order) for order in chosen]
                 await _all(self._pay(order, step.timeout_s) for order in (*chosen, *twins))
             case OtherTenant():
-                chosen = self._cast.chosen(step.orders)
+                chosen = self._cast.payers(step.orders)
                 others = [self._cast.beside(place, order) for order in chosen]
                 await _all(self._pay_as_other(order, step) for order in others)
             case Pry():
@@ -136,7 +138,7 @@ class Acts:
                 assert_never(step)
 
     async def _each(self, serials: tuple[int, ...], work: Callable[[Order], Work]) -> None:
-        await _all(work(order) for order in self._cast.chosen(serials))
+        await _all(work(order) for order in self._cast.payers(serials))
 
     async def _pay(self, order: Order, timeout_s: float | None) -> None:
         customer = self._customer
@@ -156,7 +158,7 @@ class Acts:
             await _all(presses)
 
     async def _press_late(self, step: PressLate) -> None:
-        first, *others = self._cast.chosen(step.orders)
+        first, *others = self._cast.payers(step.orders)
         began_s = time.monotonic()
         await self._pay(first, step.timeout_s)
         took_s = time.monotonic() - began_s
@@ -205,39 +207,55 @@ class Acts:
 
     async def _act(self, step: ToTheService) -> bool:
         """Do it; tell whether it could be done."""
+        services = self._world.services
+        done = True
         match step:
             case Advance():
-                return await self._advance(step)
+                done = await self._advance(step)
             case Forge():
                 told = [forge(self._world, order, step) for order in self._cast.chosen(step.orders)]
-                return any(told)
+                done = any(told)
+            case Bill():
+                self._bill(step)
             case Resend():
-                return self._resend(step)
+                done = self._resend(step)
             case Restart():
-                services = self._world.services
                 for name in services.names:
                     services.kill(name)
                 await asyncio.sleep(step.down_ms / 1000)
                 await _all(services.restart(name) for name in services.names)
-                return True
             case Replace():
-                for name in self._world.services.names:
-                    await self._world.services.replace(name)
-                return True
+                for name in services.names:
+                    await services.replace(name)
             case CrashDatabase():
-                return await self._crash_database(step)
+                await self._crash_database(step)
             case _:
                 assert_never(step)
+        return done
 
     async def _advance(self, step: Advance) -> bool:
         """Let hours pass once nothing is open: a key that expires under an open order is unfair."""
         async with at_most(self._bound_s):
-            while not all(order.settled for order in self._cast.all):
+            while not all(order.settled for order in self._cast.by_hand):
                 await asyncio.sleep(LOOK_AGAIN_S)
             await self._settle()
             self._world.simulator.advance(step.hours * _HOUR_S)
             return True
         return False
+
+    def _bill(self, step: Bill) -> None:
+        account = self._world.service_file.provider.key
+        for order in self._cast.chosen(step.orders):
+            invoice = Invoice(
+                f"in_{order.reference}",
+                account,
+                order.reference,
+                order.amount_minor,
+                order.currency,
+                order.customer,
+            )
+            for _ in range(step.copies):
+                self._world.simulator.bill(invoice)
 
     def _resend(self, step: Resend) -> bool:
         simulator = self._world.simulator
@@ -249,13 +267,12 @@ class Acts:
             )
         return bool(events)
 
-    async def _crash_database(self, step: CrashDatabase) -> bool:
+    async def _crash_database(self, step: CrashDatabase) -> None:
         postgres = self._world.postgres
         assert postgres is not None, "asked for before: a scenario that needs it does not apply"
         self._recorder(Entry("database", "crash", {"what": "database"}))
         await postgres.restart(down_s=step.down_ms / 1000)
         self._recorder(Entry("database", "restart", {"what": "database"}))
-        return True
 
     async def _settle(self) -> None:
         await settled(self._world, [self._recorder], self._bound_s)

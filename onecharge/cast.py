@@ -11,17 +11,21 @@ from onecharge.keys import PAIR, SINGLE
 from onecharge.press import Order
 from onecharge.scenario_file import ScenarioFile
 from onecharge.service_file import ServiceFile
-from onecharge.steps import BuyAgain, EdgeKeys, OtherTenant
+from onecharge.steps import Bill, BuyAgain, EdgeKeys, OtherTenant
 from onecharge.world.orders import alike, family_of, of_tenant, orders_of
 
 
 class Cast:
-    """Who plays. ``own`` are the scenario's orders; ``beside`` gives those that a step makes."""
+    """Who plays. ``own`` are the scenario's orders; ``beside`` gives those that a step makes.
+
+    ``billed`` are the references of those that nobody pays by hand.
+    """
 
     def __init__(
         self, service_file: ServiceFile, file: ScenarioFile, label: str, seed: int
     ) -> None:
         self.own = orders_of(service_file, label, file.orders, seed)
+        self.billed: set[str] = set()
         self._beside: dict[tuple[int, int], Order] = {}
         serials = count(len(self.own) + 1)
         for place, step in enumerate(file.steps):
@@ -33,6 +37,10 @@ class Cast:
                     for order in self.chosen(step.orders):
                         other = _of_another_tenant(order, next(serials), service_file)
                         self._beside[place, order.serial] = other
+                case Bill():
+                    for order in self.chosen(step.orders):
+                        order.tenant, order.token = next(iter(service_file.tenants.items()))
+                        self.billed.add(order.reference)
                 case EdgeKeys():
                     _give_keys(step, iter(self.own))
                 case _:
@@ -47,6 +55,11 @@ class Cast:
         return [*self.own, *self._beside.values()]
 
     @property
+    def by_hand(self) -> list[Order]:
+        """Every order but the billed ones."""
+        return [order for order in self.all if order.reference not in self.billed]
+
+    @property
     def family(self) -> str:
         """What all references have in common."""
         return family_of(self.own[0].reference)
@@ -59,6 +72,10 @@ class Cast:
     def chosen(self, serials: tuple[int, ...]) -> list[Order]:
         """Return the orders of these serials; without any, all of the scenario's own."""
         return [order for order in self.own if not serials or order.serial in serials]
+
+    def payers(self, serials: tuple[int, ...]) -> list[Order]:
+        """Return those of the chosen orders that somebody pays by hand."""
+        return [each for each in self.chosen(serials) if each.reference not in self.billed]
 
     def beside(self, place: int, order: Order) -> Order:
         """Return the order that the step at this place has made beside this one."""

@@ -11,7 +11,7 @@ Rule 4: what has not converged within the bound gets four times as long before i
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,7 +48,8 @@ class Lack:
 class Healing:
     """Brings orders to rest once faults have ended, and reads back what came of them.
 
-    With ``only_own``, the news of other orders is none of its business: others heal beside it.
+    ``billed`` are the orders that nobody pays by hand. With ``only_own``, the news of other
+    orders is none of its business: others heal beside it.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class Healing:
         bound_s: float,
         *,
         only_own: bool = False,
+        billed: Collection[str] = (),
     ) -> None:
         self._world = world
         self._recorder = recorder
         self._own = frozenset(order.reference for order in orders) if only_own else None
         self._customers = customers
         self._orders = orders
+        self._by_hand = [order for order in orders if order.reference not in billed]
         self._bound_s = bound_s
         self._read_back = ReadBack.in_world(world)
         self._agreed: set[str] = set()
@@ -126,7 +129,7 @@ class Healing:
 
     def _ask_again(self, asking: dict[str, "asyncio.Task[None]"]) -> None:
         """Have every customer without a definite answer press again, one request at a time."""
-        for order in self._orders:
+        for order in self._by_hand:
             busy = asking.get(order.reference)
             if _open(order) and (busy is None or busy.done()):
                 asking[order.reference] = asyncio.create_task(self._ask(order))
@@ -154,12 +157,12 @@ class Healing:
         """Return what still keeps the world from being settled and in agreement."""
         lacks = [
             Lack(f"{order.reference} has no definite answer (last: {order.outcome})")
-            for order in self._orders
+            for order in self._by_hand
             if not order.settled
         ]
         lacks += [
             Lack(f"{order.reference}: no definite answer to a {operation.what}")
-            for order in self._orders
+            for order in self._by_hand
             for operation in order.operations
             if not operation.settled
         ]
@@ -168,6 +171,12 @@ class Healing:
             lacks.append(Lack(f"{undelivered} event(s) not acknowledged"))
         if lacks:
             return lacks
+        lacks += [
+            Lack(f"{order.reference} is due, and not charged")
+            for order in self._orders
+            if order not in self._by_hand
+            if not self._world.simulator.real_charges(order.reference)
+        ]
         doubtful = [order for order in self._orders if order.reference not in self._agreed]
         for found in await asyncio.gather(*map(self._compared, doubtful)):
             lacks += found

@@ -25,6 +25,7 @@ from onecharge.variants import why_not
 from onecharge.world.customers import Customers
 from onecharge.world.executioner import Executioner, gate_of
 from onecharge.world.world import World
+from simulator.catalogue import dialects
 from simulator.core.journal import Entry, Sink
 from simulator.core.rules import Rule
 
@@ -124,6 +125,7 @@ class Play:
             self.cast.all,
             self.bound_s,
             only_own=side_by_side,
+            billed=self.cast.billed,
         )
 
 
@@ -154,6 +156,7 @@ def lacking_for(
     """Return what it would take to play a scenario, and a service or its world has not."""
     there = service_file.capabilities.model_dump() | {"own_database": own_database}
     there["refunds"] &= service_file.refund is not None
+    there["invoices"] &= dialects()[service_file.provider.dialect].bills
     there["tenants"] &= len(service_file.tenants) > 1
     presses = (step.variant for step in scenario.file.steps if isinstance(step, PressAgain))
     unlike = (f"{each}: {why}" for each in presses if (why := why_not(each, service_file)))

@@ -151,6 +151,18 @@ class Forge(Act):
     needs: ClassVar[frozenset[str]] = frozenset({"webhooks"})
 
 
+class Bill(Act):
+    """The provider's billing says that orders are due: nobody pays them by hand.
+
+    Each is told by an event, ``copies`` times under ids of their own.
+    """
+
+    do: Literal["bill"]
+    orders: tuple[Serial, ...] = ()
+    copies: int = Field(default=1, ge=1, le=100)
+    needs: ClassVar[frozenset[str]] = frozenset({"webhooks", "invoices"})
+
+
 class Resend(Act):
     """The provider tells of each order's events again, as themselves or under new ids."""
 
@@ -194,7 +206,7 @@ class CrashDatabase(Act):
 ByCustomers = (
     Pay | PressAgain | PressLate | Leave | BuyAgain | OtherTenant | Pry | EdgeKeys | Refund
 )
-ToTheService = Advance | Forge | Resend | Restart | Replace | CrashDatabase
+ToTheService = Advance | Forge | Bill | Resend | Restart | Replace | CrashDatabase
 
 Step = Annotated[ByCustomers | Settle | Wait | ToTheService, Field(discriminator="do")]
 

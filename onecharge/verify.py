@@ -215,10 +215,10 @@ class Run:
         )
 
     def _judge_what_came_late(self) -> None:
-        """Judge again where money moved after the judgement: it counts as well."""
+        """Judge again where the provider was called after the judgement: it counts as well."""
         for play, judged in list(self._plays.values()):
             late = play.recorder.records[judged:]
-            if any(record.what.startswith("charge.") for record in late):
+            if any(record.lane == "provider" for record in late):
                 self._judge(play)
                 self._listener.scenario(self._verdict_on(play))
 

@@ -29,6 +29,7 @@ from simulator.control.rights import is_loopback
 from simulator.core.deliveries import Attempt
 from simulator.core.events import Event
 from simulator.core.faults import Tamper
+from simulator.core.invoices import Invoice
 from simulator.core.journal import Sink, Tally, Together, one_by_one
 from simulator.core.ledger import Posting
 from simulator.core.provider import Keys, Provider
@@ -230,6 +231,12 @@ class Simulator:
         )
         self._wake_sender()
         return [delivery.id for delivery in deliveries]
+
+    def bill(self, invoice: Invoice) -> str:
+        """Tell the endpoints that an invoice is due, and return the event's id."""
+        event = self.provider.bill(invoice, self.clock.now())
+        self._wake_sender()
+        return event.id
 
     def forge(self, event: Event, tamper: Tamper) -> list[str]:
         """Tell the endpoints of an event that is not true, once, and return the attempts."""

@@ -42,6 +42,9 @@ from onecharge.history.story import (
 )
 from onecharge.history.tying import tie_charges, tie_the_rest
 
+INVOICE_DUE: Final = "invoice.due"
+"""The event by which the provider's billing, and no client, asks for an order to be charged."""
+
 
 def case_of(records: Iterable[Record]) -> Case:
     """Read the records of one run as a case."""
@@ -66,7 +69,8 @@ class _Assembly:
                 take(self, record)
             case.began_ns = case.began_ns or record.time_ns
         case.ended_ns = 0 if record is None else record.time_ns
-        case.sent = [story for story in case.orders.values() if story.attempts]
+        billed = {event.order for event in case.events.values() if event.type == INVOICE_DUE}
+        case.sent = [each for each in case.orders.values() if each.attempts or each.order in billed]
         tie_charges(case)
         tie_the_rest(case)
         case.ledger_trouble += _imbalances(case.charges.values())

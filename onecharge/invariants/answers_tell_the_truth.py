@@ -170,6 +170,8 @@ def _nobody_else(story: OrderStory, charge: Charge, told: Attempt) -> bool:
 
 def _charge_from_nowhere(story: OrderStory) -> Violation | None:
     """Report money taken although every attempt was refused for certain."""
+    if not story.attempts:  # it was billed, not asked for
+        return None
     last = max(story.attempts, key=_heard)
     real = [charge for charge in story.real_charges if charge.began < _heard(last)]
     if not real:

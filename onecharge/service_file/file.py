@@ -70,6 +70,8 @@ class Capabilities(Section):
     """It has several tenants, whose keys are apart."""
     upstream_keys: bool = True
     """It sends idempotency keys to the provider."""
+    invoices: bool = False
+    """It charges what the provider's billing says is due, when an event says so."""
     reconciles: bool = True
     """It finds out by itself what became of a call without an answer."""
 

@@ -9,6 +9,7 @@ import asyncio
 import itertools
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -95,6 +96,8 @@ class ServiceProcesses:
         self._supervisor = supervisor
         self._sink = sink
         self._turns = itertools.count()
+        self._killed: set[str] = set()  # and not started again since
+        self._restarting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.processes = processes_of(service, provider_urls, values, logs)
         self.instances = [process for process in self.processes if process.url]
         first = self.instances[0]
@@ -161,17 +164,26 @@ class ServiceProcesses:
             return
         self._supervisor.kill(name)
         process.alive = False
+        self._killed.add(name)
         value = {"what": "process", "pid": process.pid, "signal": signal.SIGKILL.name}
         self._sink(Entry(f"process:{name}", "crash", value))
 
     async def restart(self, name: str) -> None:
-        """Start a killed process again and wait until it is ready."""
+        """Start a killed process again and wait until it is ready.
+
+        If it is killed once more meanwhile, that is for whoever starts it then.
+        """
         process = self.process(name)
-        if process.alive:
-            return
-        await self._supervisor.exited(name)
-        await self._spawn(process)
-        await self._until_ready(process)
+        async with self._restarting[name]:
+            if process.alive:
+                return
+            await self._supervisor.exited(name)
+            await self._spawn(process)
+            try:
+                await self._until_ready(process)
+            except NotReady:
+                if name not in self._killed:
+                    raise
 
     async def replace(self, name: str) -> None:
         """Ask a process to finish, start it anew, and wait until it is ready."""
@@ -238,6 +250,7 @@ class ServiceProcesses:
     async def _spawn(self, process: Process) -> None:
         await self._run(process)
         process.alive = True
+        self._killed.discard(process.name)
         value = {"what": "process", "pid": process.pid}
         self._sink(Entry(f"process:{process.name}", "restart", value))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.core.charges import Charge, Refund
 from simulator.core.customers import Customer, Method
 from simulator.core.intents import Intent
+from simulator.core.invoices import Invoice
 from simulator.core.values import value
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class WebhookEndpoint:
 
 
 Thing = Intent | IntentCharge | IntentRefund | Customer | Method | WebhookEndpoint
-Newsworthy = Intent | IntentCharge | IntentRefund | Customer | Method
+Newsworthy = Intent | IntentCharge | IntentRefund | Customer | Method | Invoice
 Find = Callable[[str], Thing | None]
 
 

@@ -34,6 +34,10 @@ class Dialect(Protocol):
         """For how long after its birth an event can be listed and read, in virtual seconds."""
 
     @property
+    def bills(self) -> bool:
+        """Whether it tells merchants of invoices that are due, for them to charge."""
+
+    @property
     def foreign_secret(self) -> str:
         """A well-formed webhook secret that no endpoint has."""
 

@@ -15,6 +15,7 @@ from simulator.core.desk_results import IntentCharge, IntentRefund, Newsworthy
 from simulator.core.events import Event
 from simulator.core.faults import Guise
 from simulator.core.intents import Failure, Intent, IntentStatus
+from simulator.core.invoices import Invoice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,7 @@ def thing_in_status(thing: Newsworthy, status: Status) -> Newsworthy:
             return replace(thing, charge=in_status(charge, status))
         case IntentRefund(of=of):
             return replace(thing, of=replace(of, charge=in_status(of.charge, status)))
-        case Customer() | Method():  # no money was ever moved by either
+        case Customer() | Method() | Invoice():  # no money was ever moved by either
             return thing
         case _:
             assert_never(thing)

@@ -22,6 +22,7 @@ from simulator.core.events import Event
 from simulator.core.faults import Misreport
 from simulator.core.guises import in_status, thing_in_status
 from simulator.core.intents import Intent
+from simulator.core.invoices import Invoice
 from simulator.core.results import ChargeShown, ChargesListed, Problem, Result
 
 Events = Mapping[str, Event]
@@ -85,7 +86,9 @@ def _as_shown(
     if lie.lag_s > 0:
         then = _until(now - lie.lag_s, events)
         seen = next((e.thing for e in then if e.thing and e.thing.id == thing.id), None)
-    return thing_in_status(seen, lie.status) if seen and lie.status else seen
+    shown = thing_in_status(seen, lie.status) if seen and lie.status else seen
+    assert not isinstance(shown, Invoice)  # it has the id of an intent or a charge
+    return shown
 
 
 def _until(then_s: float, events: Events) -> Iterable[Event]:

@@ -32,6 +32,7 @@ from simulator.core.faults import (
     Withhold,
 )
 from simulator.core.guises import disguised
+from simulator.core.invoices import INVOICE_DUE
 from simulator.core.journal import PROVIDER, WEBHOOK, Entry, Kind, Sink
 from simulator.core.results import EventResent, EventShown, EventsListed, Problem, Result
 from simulator.core.rules import asked_for
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from simulator.core.deliveries import Endpoint
     from simulator.core.desk_results import Newsworthy, Notice
     from simulator.core.dialect import Dialect
+    from simulator.core.invoices import Invoice
     from simulator.core.rules import Plan, Rule
 
 
@@ -136,6 +138,15 @@ class News:
         )
         self._chronicle.keep(event)
         self.shelf.put(event)
+        self.owe(event, now)
+        return event
+
+    def bill(self, invoice: "Invoice", now: float) -> Event:
+        """Write down that an invoice is due, and owe the news of it to the endpoints."""
+        event_id = self._next_id()
+        cause = self._birth(event_id, INVOICE_DUE, invoice, None, cause=None)
+        event = Event(event_id, INVOICE_DUE, None, None, now, cause, thing=invoice)
+        self._chronicle.keep(event)
         self.owe(event, now)
         return event
 

@@ -32,6 +32,7 @@ from simulator.core.dialect import Dialect
 from simulator.core.events import Event
 from simulator.core.faults import Tamper
 from simulator.core.idempotency import KeyStore
+from simulator.core.invoices import Invoice
 from simulator.core.journal import PROVIDER, Entry, Journal, Sink
 from simulator.core.ledger import Ledger
 from simulator.core.life import Life
@@ -196,6 +197,11 @@ class Provider:
     def resend(self, event_id: str, now: float) -> list[Delivery]:
         """Deliver an event once more, under its old id, to all endpoints. Raises ``KeyError``."""
         return self._news.owe(self.events[event_id], now)
+
+    def bill(self, invoice: Invoice, now: float) -> Event:
+        """Tell the endpoints that an invoice is due. Only a dialect that ``bills`` has invoices."""
+        assert self.dialect.bills, f"{self.dialect.name} has no invoices"
+        return self._news.bill(invoice, now)
 
     def duplicate(
         self,

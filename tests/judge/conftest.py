@@ -157,6 +157,11 @@ class Tale:
         self._events[event] = (order, self._write("provider", "effect", value, order))
         return event
 
+    def bills(self, order: str) -> None:
+        """Have the provider's billing say that an order is due, which no client asked for."""
+        value = {"what": "event.created", "event": f"evt_due_{order}", "type": "invoice.due"}
+        self._write("provider", "effect", value, order)
+
     def delivers(self, event: str, **value: Any) -> str:
         attempt = f"att_{self._next('delivery')}"
         order, cause = self._events[event]

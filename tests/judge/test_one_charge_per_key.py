@@ -10,6 +10,18 @@ if TYPE_CHECKING:
     from tests.judge.conftest import Tale
 
 
+def test_an_order_that_was_billed_may_be_charged_once_and_not_twice(tale: "Tale") -> None:
+    tale.bills("ord-1")
+    tale.captures(tale.calls("ord-1", "up-1"))
+
+    assert judge(tale.case()).verdict == "holds"
+
+    tale.captures(tale.calls("ord-1", "up-2"))
+
+    [violation] = judge(tale.case()).violations
+    assert violation.order == "ord-1"
+
+
 def test_two_orders_charged_once_each_are_left_alone(tale: "Tale") -> None:
     tale.pays("ord-1")
     tale.pays("ord-2")

@@ -63,6 +63,7 @@ class Generic:
         0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
     )  # fmt: skip  # the example of the Standard Webhooks specification
     events_shown_s: ClassVar[float] = float("inf")
+    bills: ClassVar[bool] = True
     foreign_secret: ClassVar[str] = "whsec_" + base64.b64encode(b"nobody else has this").decode()
 
     def __init__(self, keys: KeyPolicy = IETF) -> None:

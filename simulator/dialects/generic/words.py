@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simulator.core.charges import Charge, Refund
 from simulator.core.events import Event
+from simulator.core.invoices import Invoice
 from simulator.core.json_text import as_json, quoted
 from simulator.core.messages import HttpReply
 from simulator.core.results import Problem
@@ -118,13 +119,29 @@ def refund_object(refund: Refund, charge: Charge) -> Fields:
     }
 
 
+def invoice_object(invoice: Invoice) -> Fields:
+    return {
+        "id": invoice.id,
+        "object": "invoice",
+        "order": invoice.reference,
+        "amount_minor": invoice.amount_minor,
+        "currency": invoice.currency,
+        "customer": invoice.customer,
+        "metadata": dict(invoice.metadata),
+    }
+
+
 def event_object(event: Event, delivered: bool) -> Fields:  # noqa: FBT001  # the fields of a result
     return {"id": event.id, "object": "event", "delivered": delivered} | news_of(event)
 
 
 def news_of(event: Event) -> Fields:
-    assert event.charge is not None  # without a desk there is no other news
-    data: Fields = {"charge": charge_object(event.charge)}
-    if event.refund is not None:
-        data["refund"] = refund_object(event.refund, event.charge)
+    data: Fields
+    if isinstance(event.thing, Invoice):
+        data = {"invoice": invoice_object(event.thing)}
+    else:
+        assert event.charge is not None  # without a desk there is no other news
+        data = {"charge": charge_object(event.charge)}
+        if event.refund is not None:
+            data["refund"] = refund_object(event.refund, event.charge)
     return {"type": event.type, "timestamp": instant(event.created_s), "data": data}

@@ -70,6 +70,7 @@ class Stripe:
         0, 300, 900, _HOUR_S, 2 * _HOUR_S, 4 * _HOUR_S, 8 * _HOUR_S, 16 * _HOUR_S, 24 * _HOUR_S,
     )  # fmt: skip  # about three days, ever longer; the intervals themselves are not published
     events_shown_s: ClassVar[float] = 30 * 24 * _HOUR_S
+    bills: ClassVar[bool] = False
     foreign_secret: ClassVar[str] = "whsec_" + "nobody_else_has_this"
 
     def read(self, request: HttpRequest) -> Operation | Unreadable:

@@ -18,6 +18,7 @@ from simulator.core.desk_results import (
 )
 from simulator.core.events import Event
 from simulator.core.intents import Failure, Intent, IntentStatus
+from simulator.core.invoices import Invoice
 from simulator.dialects.stripe.clock import instant
 from simulator.dialects.stripe.declines import decline_of
 from simulator.dialects.stripe.templates import (
@@ -80,6 +81,7 @@ def plain(thing: Thing | Fact) -> Json:  # noqa: PLR0911  # one row for each kin
 def event_object(event: Event, *, pending: int) -> Json:
     """Return an event, with the thing as it was when the event was born."""
     assert event.thing is not None  # a desk has told it
+    assert not isinstance(event.thing, Invoice)  # this provider does not bill
     request = event.call and request_id(event.call)
     connected = {"account": event.account} if event.account.startswith("acct_") else {}
     return {
