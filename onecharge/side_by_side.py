@@ -10,10 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from onecharge.scenario_file import Scenario
+from onecharge.steps import PressLate, Wait
 from onecharge.verdict import ScenarioVerdict
 
 AT_ONCE: Final = 6
 """So many keep two processors busy without making anybody late."""
+
+_LATE_PRESS_MS: Final = 300
+"""One order's part of a sweep: they follow one after the other."""
 
 _LIVENESS: Final = frozenset({"every_order_settles", "quiet_after_convergence"})
 """The invariants by which somebody may only have been late."""
@@ -28,9 +32,18 @@ def arranged(scenarios: Iterable[Scenario], *, tied: bool) -> Iterator[Sequence[
     together: list[Scenario] = []
     for scenario in scenarios:
         (together if tied and not scenario.alone else alone).append(scenario)
+    together.sort(key=_takes_ms)  # so that those which take their time share it
     for first in range(0, len(together), AT_ONCE):
         yield together[first : first + AT_ONCE]
     yield from ((scenario,) for scenario in alone)
+
+
+def _takes_ms(scenario: Scenario) -> int:
+    """Estimate how long a scenario waits of its own accord, beside what all of them do."""
+    file = scenario.file
+    waits = sum(step.ms for step in file.steps if isinstance(step, Wait))
+    late = sum(isinstance(step, PressLate) for step in file.steps)
+    return waits + late * file.orders * _LATE_PRESS_MS + file.customer.pause_ms
 
 
 def to_be_confirmed(verdict: ScenarioVerdict) -> bool:

@@ -1,5 +1,6 @@
 """The words that templates of a service file may use, and the checks that its fields share."""
 
+from functools import lru_cache
 from typing import Annotated, Any
 
 import jsonpath
@@ -41,7 +42,13 @@ Words = tuple[str, ...]
 
 def found(path: str, body: Any) -> Any:
     """Return the first node that a JSONPath finds in a body, or None."""
-    return next(iter(jsonpath.findall(path, body)), None)
+    return next(iter(_compiled(path).findall(body)), None)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(path: str) -> jsonpath.JSONPath | jsonpath.CompoundJSONPath:
+    """Compile a path once: the same few are asked of every answer."""
+    return jsonpath.compile(path)
 
 
 def only(template: Any, known: set[str]) -> Any:

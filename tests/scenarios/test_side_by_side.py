@@ -52,6 +52,15 @@ def test_groups_are_small_and_leave_nobody_out() -> None:
     assert [each for group in groups for each in group] == many
 
 
+def test_those_that_take_their_time_share_it() -> None:
+    quick = [scenario(f"quick_{n}") for n in range(AT_ONCE)]
+    slow = scenario("slow", steps=[{"do": "wait", "ms": 4000}])
+
+    *_, last = arranged([slow, *quick], tied=True)
+
+    assert [each.name for each in last] == ["slow"]
+
+
 def test_charges_that_name_no_order_leave_everybody_alone() -> None:
     groups = list(arranged([scenario("a"), scenario("b")], tied=False))
 
