@@ -154,7 +154,7 @@ def test_the_scenarios_used_here_are_in_the_library() -> None:
 def test_a_service_that_does_not_come_back_is_unknown_and_what_was_seen_is_judged(
     onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
-    scenarios = ("lost_replies", "killed_between_commit_and_record", "parallel_same_key")
+    scenarios = ("lost_replies", "killed_between_commit_and_record", "rolling_replacement")
     named = [word for name in scenarios for word in ("--scenario", name)]
 
     ended = onecharge("verify", "--service", shop("starts_once"), *named, "--json", "verdict.json")
