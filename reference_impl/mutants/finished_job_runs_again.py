@@ -15,6 +15,7 @@ from reference_impl.reconciler import Reconciler
 VIOLATES = "quiet_after_convergence"
 CLASS = "K34"
 REPORT = "D01"
+SHOWN_BY = "only_the_reconciler_is_left"
 
 
 class Mutant(Reconciler):

@@ -14,7 +14,7 @@ from reference_impl.store import TakenIn
 VIOLATES = "one_charge_per_key"
 CLASS = "K25"
 REPORT = "C14"
-SHOWN_BY = None  # no fair scenario of the library reaches it yet
+SHOWN_BY = "invoices_come_more_than_once"
 
 
 class Mutant(Inbox):

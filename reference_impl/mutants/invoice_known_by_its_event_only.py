@@ -11,7 +11,7 @@ from reference_impl.reservation import Reservation
 VIOLATES = "one_charge_per_key"
 CLASS = "K28"
 REPORT = "C25"
-SHOWN_BY = None  # no fair scenario of the library reaches it yet
+SHOWN_BY = "invoices_come_under_new_ids"
 
 
 class Mutant(Inbox):

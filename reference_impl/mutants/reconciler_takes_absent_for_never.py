@@ -12,7 +12,7 @@ from reference_impl.reconciler import Reconciler
 VIOLATES = "answers_tell_the_truth"
 CLASS = "K35"
 REPORT = "B14"
-SHOWN_BY = None  # no fair scenario of the library reaches it yet
+SHOWN_BY = "only_the_reconciler_is_left"
 
 
 class Mutant(Reconciler):

@@ -13,7 +13,7 @@ from reference_impl.operation import Operation
 VIOLATES = "refunds_never_exceed"
 CLASS = "K17"
 REPORT = "B01"
-SHOWN_BY = None  # no fair scenario of the library reaches it yet
+SHOWN_BY = "refunds_lose_their_replies"
 
 
 class Mutant(Charging):

@@ -14,6 +14,7 @@ from reference_impl.operation import Operation
 VIOLATES = "one_charge_per_key"
 CLASS = "K18"
 REPORT = "B07"
+SHOWN_BY = None  # no fair scenario of the library reaches it every time
 
 
 class Mutant(Charging):

@@ -11,6 +11,7 @@ from reference_impl.operation import CHARGES, Operation
 VIOLATES = "every_order_settles"
 CLASS = "K21"
 REPORT = "B12"
+SHOWN_BY = "declined_and_paid_otherwise"
 
 
 class Mutant(Charging):

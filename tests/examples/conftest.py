@@ -12,6 +12,25 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DEADLINE_S = 300.0
 
+AT_EVERY_BOUNDARY = (
+    "declined_cards",
+    "duplicate_events_at_once",
+    "errors_after_commit",
+    "errors_before_commit",
+    "event_before_reply",
+    "killed_between_commit_and_record",
+    "lost_replies",
+    "parallel_same_key",
+    "same_key_other_body",
+)
+"""What a right example must withstand here; CI has no hour to play the whole library to each."""
+
+
+@pytest.fixture
+def at_every_boundary() -> list[str]:
+    """Words that choose the scenarios in which each boundary repeats itself."""
+    return [word for name in AT_EVERY_BOUNDARY for word in ("--scenario", name)]
+
 
 @pytest.fixture
 def example(tmp_path: Path) -> Callable[[str], Path]:

@@ -48,8 +48,10 @@ RIGHT = [
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_careful_shop_holds(name: str, example: Example, verify: Verify) -> None:
-    ended = verify(service_file(name, example))
+def test_a_careful_shop_holds(
+    name: str, example: Example, verify: Verify, at_every_boundary: list[str]
+) -> None:
+    ended = verify(service_file(name, example), *at_every_boundary)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -34,10 +34,12 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_service_that_is_right_holds(name: str, example: Example, verify: Verify) -> None:
+def test_a_service_that_is_right_holds(
+    name: str, example: Example, verify: Verify, at_every_boundary: list[str]
+) -> None:
     service = quick(example(name))
 
-    ended = verify(service)
+    ended = verify(service, *at_every_boundary)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
@@ -55,9 +57,11 @@ def test_a_mistake_is_found(
     assert f"{invariant} · {scenario}" in ended.stdout
 
 
-def test_a_queue_that_runs_already_holds(example: Example, verify: Verify) -> None:
+def test_a_queue_that_runs_already_holds(
+    example: Example, verify: Verify, at_every_boundary: list[str]
+) -> None:
     with running(example("queue_202")) as service:
-        ended = verify(service)
+        ended = verify(service, *at_every_boundary)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
