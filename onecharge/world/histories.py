@@ -64,13 +64,14 @@ class Histories:
     def begin(self, name: str) -> Recorder:
         """Write everything to one new history, ``name.jsonl``, whatever it is about.
 
-        The earlier ones are closed: nothing goes there any more.
+        The earlier ones are closed. What still follows from what stands in them is theirs and
+        kept in memory: here it would have a cause that is not in the file.
         """
         self.close()
         self._opened.clear()
         recorder = self._opened_for(name)
         self._apart, self._on = recorder, [recorder]
-        self._of_family, self._of_thing = {}, {}
+        self._of_family = {}
         return recorder
 
     def begin_for(self, families: Mapping[str, str]) -> dict[str, Recorder]:

@@ -84,7 +84,7 @@ def test_no_plan_makes_the_reference_break_a_claim(
     for kind in fired:
         event("fired", payload=kind)
     assert verdict.verdict != "violated", [violation.says for violation in verdict.violations]
-    assert set(verdict.reasons) <= {NOTHING}, verdict.repeat
+    assert all(reason.endswith(NOTHING) for reason in verdict.reasons), verdict.repeat
 
 
 @pytest.mark.parametrize("mutant", ["no_client_key_guard", "no_event_dedupe"])

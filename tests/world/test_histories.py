@@ -103,11 +103,17 @@ def test_a_history_begun_for_everything_takes_everything(
     assert whats(alone) == ["call"]
 
 
-def test_an_attempt_that_ends_late_ends_where_it_began(histories: Histories) -> None:
+@pytest.mark.parametrize("for_everything", [True, False])
+def test_an_attempt_that_ends_late_ends_where_it_began(
+    histories: Histories, *, for_everything: bool
+) -> None:
     control = histories.begin("control")
     attempt = {"what": "attempt", "attempt": "att-1", "event": "evt_1"}
     cause = histories(Entry("webhook", "send", attempt))
-    only = histories.begin_for({"only": "ord-a"})["only"]
+    if for_everything:
+        only = histories.begin("only")
+    else:
+        only = histories.begin_for({"only": "ord-a"})["only"]
 
     histories(Entry("webhook", "ok", attempt, cause=cause))
 
