@@ -16,7 +16,7 @@ test: $(READY)
 examples: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[examples]'
 	@if command -v npm >/dev/null; then cd examples && npm install --no-audit --no-fund --no-package-lock --silent; fi
-	@$(BIN)/pytest -m examples
+	@$(BIN)/pytest -m examples -n 2
 
 lint: $(READY)
 	@$(BIN)/ruff check
