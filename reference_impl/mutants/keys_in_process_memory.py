@@ -15,7 +15,7 @@ from reference_impl.reservation import Reserved
 VIOLATES = "one_charge_per_key"
 CLASS = "K15"
 REPORT = "A34"
-SHOWN_BY = "same_key_other_body_after_restart"
+SHOWN_BY = "restarted_between_presses"
 
 
 class Mutant(Charging):

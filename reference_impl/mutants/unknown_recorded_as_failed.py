@@ -12,7 +12,7 @@ from reference_impl.outcomes import Answer, Failed, Lost, Outcome
 VIOLATES = "answers_tell_the_truth"
 CLASS = "K22"
 REPORT = "B16"
-SHOWN_BY = "errors_after_commit"
+SHOWN_BY = "replies_cut_short"
 
 
 class Mutant(Charging):
