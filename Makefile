@@ -4,13 +4,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: verify test examples lint types contracts check clean
+.PHONY: verify test museum examples lint types contracts check clean
 
 verify: $(READY)
 	@$(BIN)/onecharge verify
 
 test: $(READY)
 	@$(BIN)/pytest
+
+# Every mutant on show, judged by the invariant that its file names: some ten minutes.
+museum: $(READY)
+	@$(BIN)/pytest -m museum
 
 # Other people's services, each made of what its community uses.
 examples: $(READY)
