@@ -1,20 +1,19 @@
 """One connection through the PostgreSQL gate: what came, what is held, what is on its way.
 
-Rule 1: the client's messages stand in one queue; what is held stands at its head, so nothing
-        overtakes it. When too much has queued up behind it, the client is read no further.
-Rule 2: behind an Execute that was held stands a Flush of ours, which has no answer: what was
+What every such connection has in common, whatever is spoken, stands in ``way.py``.
+
+Rule 1: behind an Execute that was held stands a Flush of ours, which has no answer: what was
         released is seen to be done, even if the client's Sync waits behind something held.
 """
 
 import asyncio
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.postgres_refusals import REFUSALS, Refusal
-from onecharge.engine.postgres_server import Unreachable
 from onecharge.engine.postgres_statement import Loss, Statement
-from onecharge.engine.sides import Side
+from onecharge.engine.sides import Side, Unreachable
 from onecharge.engine.statements import commits, for_its_own_sake, head
+from onecharge.engine.way import Way
 from onecharge.engine.wire import postgres as wire
 from onecharge.engine.wire.postgres import Piece
 from onecharge.engine.wire.postgres_answers import IN_TRANSACTION, OPENING, Awaited, Owed
@@ -34,24 +33,19 @@ DIRECT_TLS: Final = (
 )
 
 
-class Gated:
+class Gated(Way[Piece, Statement]):
     """A client, the server's process that serves it, and what is between them."""
 
+    gate: "PostgresGate"
+
     def __init__(self, gate: "PostgresGate") -> None:
-        self.gate = gate
-        self.client = Side(self._from_client, self._client_gone)
-        self.held: Statement | None = None
+        super().__init__(gate, _BACKLOG)
         self.pid = 0
         self._key = b""
-        self._server: Side | None = None
         self._tls = False
-        self._over = False
         self._unread = b""
         self._said, self._heard = wire.Frames(), wire.Frames()
         self._awaited: Awaited[Statement] = Awaited()
-        self._queue: deque[Piece] = deque()
-        self._queued = 0
-        self._advancing = False
         self._out: list[bytes] = []
         self._units = Units()
         self._refusing: Refusal | None = None
@@ -66,21 +60,6 @@ class Gated:
         """Whether the next move is the server's."""
         return self._server is not None and self._awaited.working
 
-    def cut(self) -> None:
-        """Close both sides at once."""
-        self._take_back()
-        self.client.cut()
-        if self._server is not None:
-            self._server.cut()
-
-    def end(self) -> None:
-        """Close both sides; the client gets what was meant for it before."""
-        self._over = True
-        self._take_back()
-        self.client.finish()
-        if self._server is not None:
-            self._server.cut()
-
     # From the client
 
     def _from_client(self, data: bytes) -> None:
@@ -89,13 +68,12 @@ class Gated:
                 self._unread += data
                 self._read_opening()
                 return
-            self._queue.extend(self._said.feed(data))
+            pieces = self._said.feed(data)
         except wire.Garbled as problem:
             self.gate.complaints.append(f"a client does not speak PostgreSQL's protocol: {problem}")
             self.cut()
             return
-        self._queued += len(data)
-        self._advance()
+        self._take_in(pieces, len(data))
 
     def _read_opening(self) -> None:
         while (read := wire.read_opening(self._unread)) is not None:
@@ -156,22 +134,6 @@ class Gated:
         finally:
             server.cut()
             self.client.finish()
-
-    def _advance(self) -> None:
-        """Send what may be sent, in order, up to what is held."""
-        if self._advancing:
-            return
-        self._advancing = True
-        while self._queue and self.held is None:
-            piece = self._queue.popleft()
-            self._queued -= len(piece.data)
-            self._take(piece)
-        self._advancing = False
-        self._send()
-        if self.held is not None and self._queued > _BACKLOG:
-            self.client.be_silent("held")
-        else:
-            self.client.speak("held")
 
     def _send(self) -> None:
         if self._out and self._server is not None:
@@ -340,22 +302,8 @@ class Gated:
     # The ends
 
     def _client_gone(self) -> None:
-        self._over = True
-        self._take_back()
-        self.gate.left(self)
+        super()._client_gone()
         self.gate.forget_key(self._key)
-        if self._server is not None:
-            self._server.finish()
-
-    def _server_gone(self) -> None:
-        self._take_back()
-        self.client.finish()
-
-    def _take_back(self) -> None:
-        held, self.held = self.held, None
-        if held is not None:
-            held.withdraw()
-        self._queue.clear()
 
 
 def _brought_about(refusal: Refusal, *, commit: bool) -> tuple[str, dict[bytes, bytes]]:

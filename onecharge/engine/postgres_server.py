@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from psycopg.conninfo import conninfo_to_dict
 
-from onecharge.engine.sides import Side
+from onecharge.engine.sides import Side, Unreachable
 from onecharge.engine.wire.postgres import WANTS_TLS
 from onecharge.world.ports import LOOPBACK
 
@@ -26,10 +26,6 @@ _NO_TLS: Final = frozenset({"disable", "allow"})
 _MUST_BE_TLS: Final = frozenset({"require", "verify-ca", "verify-full"})
 _FILES: Final[tuple[str, ...]] = ("sslrootcert", "sslcert", "sslkey")
 _MODES: Final = _NO_TLS | _MUST_BE_TLS | {"prefer"}
-
-
-class Unreachable(Exception):
-    """No connection to the server can be made; says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from typing import Final
 from onecharge.engine import redis_commands
 from onecharge.engine.gate import Gate, Held, OrderOf, nobodys
 from onecharge.engine.parking import Parking, Place
-from onecharge.engine.redis_server import RedisServer, Unreachable, through
-from onecharge.engine.sides import Side
+from onecharge.engine.redis_server import RedisServer, through
+from onecharge.engine.sides import Side, Unreachable
+from onecharge.engine.way import Way
 from onecharge.engine.wire import redis as wire
 from onecharge.engine.wire.redis import Piece
 
@@ -114,20 +115,17 @@ class _Owed:
     """Whether the server knows nothing of it: it is for us to answer."""
 
 
-class Gated:
+class Gated(Way[Piece, Command]):
     """A client, its connection to the server, and what is between them."""
 
+    gate: RedisGate
+    _server: Side
+
     def __init__(self, gate: RedisGate) -> None:
-        self.gate = gate
-        self.client = Side(self._from_client, self._client_gone)
-        self.held: Command | None = None
+        super().__init__(gate, _BACKLOG)
         self._server = Side(self._from_server, self._server_gone)
-        self._over = False
         self._said, self._heard = wire.Frames(inline=True), wire.Frames()
         self._line: deque[_Owed] = deque()
-        self._queue: deque[Piece] = deque()
-        self._queued = 0
-        self._advancing = False
         self._dropping = False
         self._sealed = False
         self._streaming = False
@@ -142,20 +140,6 @@ class Gated:
     def working(self) -> bool:
         """Whether the next move is the server's."""
         return bool(self._line) and not (self._line[0].streams or self._line[0].waits)
-
-    def cut(self) -> None:
-        """Close both sides at once."""
-        self._over = True
-        self._take_back()
-        self.client.cut()
-        self._server.cut()
-
-    def end(self) -> None:
-        """Close both sides; the client gets what was meant for it before."""
-        self._over = True
-        self._take_back()
-        self.client.finish()
-        self._server.cut()
 
     async def _connect(self) -> None:
         try:
@@ -172,27 +156,15 @@ class Gated:
 
     def _from_client(self, data: bytes) -> None:
         try:
-            self._queue.extend(self._said.feed(data))
+            pieces = self._said.feed(data)
         except wire.Garbled as problem:
             self.gate.complaints.append(f"a client does not speak Redis' protocol: {problem}")
             self.cut()
             return
-        self._queued += len(data)
-        self._advance()
+        self._take_in(pieces, len(data))
 
-    def _advance(self) -> None:
-        if self._advancing:
-            return
-        self._advancing = True
-        while self._queue and self.held is None:
-            piece = self._queue.popleft()
-            self._queued -= len(piece.data)
-            self._take(piece)
-        self._advancing = False
-        if self.held is not None and self._queued > _BACKLOG:
-            self.client.be_silent("held")
-        else:
-            self.client.speak("held")
+    def _send(self) -> None:
+        """Do nothing: what passes is said to the server at once."""
 
     def _take(self, piece: Piece) -> None:
         if not piece.first:
@@ -283,21 +255,3 @@ class Gated:
     def _answer_what_is_ours(self) -> None:
         while self._line and self._line[0].unasked:
             self.client.say(self._line.popleft().instead)
-
-    # The ends
-
-    def _client_gone(self) -> None:
-        self._over = True
-        self._take_back()
-        self.gate.left(self)
-        self._server.finish()
-
-    def _server_gone(self) -> None:
-        self._take_back()
-        self.client.finish()
-
-    def _take_back(self) -> None:
-        held, self.held = self.held, None
-        if held is not None:
-            held.withdraw()
-        self._queue.clear()

@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from onecharge.engine.sides import Side
+from onecharge.engine.sides import Side, Unreachable
 from onecharge.engine.wire.redis import Frames, command
 from onecharge.world.ports import LOOPBACK
 
 _SCHEMES: Final = ("redis", "rediss", "unix")
-
-
-class Unreachable(Exception):
-    """No connection to the server can be made; says why."""
 
 
 @dataclass(frozen=True, slots=True)

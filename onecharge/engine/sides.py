@@ -9,6 +9,10 @@ from collections.abc import Callable
 from typing import cast
 
 
+class Unreachable(Exception):
+    """No connection to the server can be made; says why."""
+
+
 class Side(asyncio.Protocol):
     """One end: towards the client, or towards the server."""
 
