@@ -16,27 +16,13 @@ from urllib.parse import urlencode
 
 from onecharge.history.judgement import decimal
 from onecharge.history.outcomes import MEANING, TERMINAL, Outcome
+from onecharge.history.story import Operation as Asked
+from onecharge.history.story import Variant
 from onecharge.redaction import redacted
 from onecharge.service_file import Answer, Request, found
 from onecharge.service_file.requests import FORM_TYPE, JSON_TYPE
 from onecharge.templates import filled, filled_text, placeholders
 from simulator.core.journal import Entry
-
-Asked = Literal["charge", "refund", "capture", "read"]
-"""What a customer's request asks for, as the history calls it."""
-
-Variant = Literal[
-    "same",
-    "other_amount",
-    "other_currency",
-    "other_customer",
-    "other_tenant",
-    "other_operation",
-    "header_jitter",
-    "json_jitter",
-    "new_key",
-]
-"""In what a press differs from the first one of its order (``variants.py`` makes it so)."""
 
 _EXCERPT = 500
 

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from onecharge.history.story import Variant
 from onecharge.keys import PairName, SingleName
-from onecharge.press import Variant
 from onecharge.toml_file import Section
 
 Seconds = Annotated[float, Field(gt=0, le=600)]

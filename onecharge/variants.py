@@ -13,7 +13,8 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from onecharge.history.judgement import decimal
-from onecharge.press import Order, Prepared, Press, Variant
+from onecharge.history.story import Variant
+from onecharge.press import Order, Prepared, Press
 from onecharge.service_file import ServiceFile
 from onecharge.service_file.requests import FORM_TYPE, JSON_TYPE
 from onecharge.templates import placeholders

@@ -18,12 +18,12 @@ import aiohttp
 
 from onecharge.history.judgement import decimal
 from onecharge.history.outcomes import Outcome
+from onecharge.history.story import Variant
 from onecharge.press import (
     PLAIN,
     Operation,
     Order,
     Press,
-    Variant,
     completion,
     invocation,
     missing,

@@ -6,8 +6,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from onecharge.history.story import Variant
 from onecharge.keys import PAIR, SINGLE
-from onecharge.press import Order, Prepared, Press, Variant
+from onecharge.press import Order, Prepared, Press
 from onecharge.service_file import ServiceFile
 from onecharge.variants import MISMATCHING, jittered, values_of, why_not
 from onecharge.world.orders import alike, amount_of, of_tenant, orders_of
