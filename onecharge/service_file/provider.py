@@ -13,6 +13,9 @@ from simulator import catalogue
 TEST_SECRET = "whsec_b25lY2hhcmdlLXRlc3Qtc2VjcmV0LTMyLWJ5dGVzISE="  # noqa: S105 - a fake provider's
 """What events are signed with unless a file says otherwise."""
 
+TEST_KEY = "sk_test_onecharge"
+"""A secret key that every dialect takes; what services show unless a file says otherwise."""
+
 _LISTEN = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:]+)\]|(?P<host>[A-Za-z0-9.-]+)):(?P<port>\d{1,5})")
 
 
@@ -21,7 +24,7 @@ class ProviderSide(Section):
 
     dialect: str
     """Which provider is played: see ``onecharge list dialects``."""
-    key: str = Field(default="sk_test_onecharge", min_length=1)
+    key: str = Field(default=TEST_KEY, min_length=1)
     """The key that the service shows to the provider: ``{provider_key}``. Live ones are refused."""
     timeout_s: Seconds = 10.0
     """How long the service waits for an answer of the provider."""

@@ -7,21 +7,17 @@ Rule 2: a fault that was armed and never fired is a test that shows nothing; ``m
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from onecharge.service_file.provider import TEST_KEY
 from onecharge.testing.loop_thread import LoopThread, loop_thread
 from onecharge.testing.money import Charged
 from simulator.catalogue import rules_from
 from simulator.core.ledger import Posting
 from simulator.server import Simulator
 from simulator.timed_journal import TimedJournal
-
-T = TypeVar("T")
-
-KEY: Final = "sk_test_onecharge"
-"""A secret key that every dialect takes."""
 
 _LOOK_AGAIN_S: Final = 0.01
 _FIRST_PAUSE: Final = 2**11  # so that a schedule of ten attempts ends before the patience does
@@ -57,7 +53,7 @@ class RunningProvider:
     @property
     def key(self) -> str:
         """A secret key that the provider takes."""
-        return KEY
+        return TEST_KEY
 
     @property
     def dialect(self) -> str:
@@ -178,10 +174,6 @@ class RunningProvider:
             for each in deliveries
             if not each.acknowledged and not each.forged
         )
-
-    def on_its_loop(self, work: Callable[[Simulator], T]) -> T:
-        """Do anything else that a ``Simulator`` can do, on the thread where it lives."""
-        return self._loop.call(lambda: work(self._simulator))
 
 
 @contextmanager
