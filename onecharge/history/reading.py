@@ -14,11 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import structs
 
-from onecharge.history.records import HEADER, VERSION, Record, from_line
+from onecharge.history.records import HEADER, VERSION, Record, from_line, from_lines
+
+_AT_ONCE: Final = 1 << 18
+"""So many bytes are read together, and the rest of their last line."""
 
 
 class HistoryError(Exception):
@@ -128,16 +131,33 @@ def _header(path: Path, line: bytes) -> Mapping[str, Any]:
 def _records(path: Path) -> Iterator[Record]:
     with path.open("rb") as file:
         file.readline()  # the header
-        for index, line in enumerate(file):
-            if not line.endswith(b"\n"):
+        index = 0
+        while lines := file.read(_AT_ONCE) + file.readline():
+            whole = lines[: lines.rfind(b"\n") + 1]
+            for record in _read_together(path, whole, index):
+                if record.index != index:
+                    raise HistoryError(
+                        f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
+                        "a line is missing or was moved"
+                    )
+                yield record
+                index += 1
+            if len(whole) < len(lines):
                 return  # torn: nobody has seen a consequence of it
-            try:
-                record = from_line(line)
-            except ValueError as error:
-                raise HistoryError(f"{path}, line {index + 2}: damaged: {error}") from error
-            if record.index != index:
-                raise HistoryError(
-                    f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
-                    "a line is missing or was moved"
-                )
-            yield record
+
+
+def _read_together(path: Path, lines: bytes, index: int) -> Iterable[Record]:
+    """Read whole lines, of which the first should be record ``index``."""
+    try:
+        return from_lines(lines)
+    except ValueError:
+        return _one_by_one(path, lines, index)
+
+
+def _one_by_one(path: Path, lines: bytes, index: int) -> Iterator[Record]:
+    """Read the lines up to the one that is damaged, and say which it is."""
+    for number, line in enumerate(lines.split(b"\n")[:-1], index + 2):
+        try:
+            yield from_line(line)
+        except ValueError as error:
+            raise HistoryError(f"{path}, line {number}: damaged: {error}") from error

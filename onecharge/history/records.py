@@ -12,7 +12,7 @@ of ``onecharge.history.assembly``.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
 
 import msgspec
@@ -88,6 +88,17 @@ def from_line(line: str | bytes) -> Record:
     if record.cause is not None and not 0 <= record.cause < record.index:
         raise ValueError(f"its cause {record.cause} does not come before it")
     return record
+
+
+def from_lines(lines: bytes) -> Sequence[Record]:
+    """Read many lines at once; ``ValueError`` if any of them has to be looked at by itself."""
+    records: list[Record] = _QUICK.decode_lines(lines)
+    if len(records) != lines.count(b"\n"):
+        raise ValueError("not one record in each line")
+    for record in records:
+        if record.cause is not None and not 0 <= record.cause < record.index:
+            raise ValueError("a cause does not come before what it caused")
+    return records
 
 
 _QUICK: Final = msgspec.json.Decoder(Record)

@@ -56,6 +56,31 @@ def test_bytes_that_are_no_text_are_damage_too(path: Path) -> None:
         read_history(path)
 
 
+@pytest.mark.parametrize("line", [b"", b"{} {}"])
+def test_a_line_is_one_record(path: Path, line: bytes) -> None:
+    lines = path.read_bytes().split(b"\n")
+    lines[2:2] = [line]
+    path.write_bytes(b"\n".join(lines))
+
+    with pytest.raises(HistoryError, match="line 3: damaged"):
+        read_history(path)
+
+
+def test_damage_far_down_is_named_as_well_and_what_is_before_it_is_read(tmp_path: Path) -> None:
+    path, says = tmp_path / "long.jsonl", "x" * 1_000
+    with Recorder(path) as recorder:
+        for _ in range(2_000):
+            recorder(Entry("judge", "read", {"what": "belief", "says": says}))
+    lines = path.read_bytes().split(b"\n")
+    lines[1_500] = lines[1_500][:-1]
+    path.write_bytes(b"\n".join(lines))
+
+    read = []
+    with pytest.raises(HistoryError, match="line 1501: damaged"):
+        read.extend(stream(path))
+    assert [record.index for record in read] == list(range(1_499))
+
+
 def test_a_missing_line_is_noticed(path: Path) -> None:
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join(lines[:2] + lines[3:]))
