@@ -10,6 +10,7 @@ Rule 2: the boring choice goes on with what moved last, so that operations run o
         names decide.
 Rule 3: nothing is parked for longer than ``patience_s``, which is below every declared timeout.
         If it would be, everything is let go and the course is *hurried*: it counts as a sample.
+        An operation that waits by choice (``waits_s``) is no part of that.
 Rule 4: *all at once* lets the machine decide what comes first. A course with it is a sample.
 """
 
@@ -33,12 +34,17 @@ _GAPS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something to be done from outside, as a customer's request: parked until it may begin."""
+    """Something to be done from outside, as a customer's request: parked until it may begin.
+
+    Once it may, nothing happens for ``waits_s``: whatever is parked meanwhile stays so, as while
+    a lease runs out. That wait is what was chosen, and no patience is spent on it.
+    """
 
     lane: str
     what: str
     begin: Callable[[], Awaitable[object]]
     order: str | None = None
+    waits_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -95,6 +101,7 @@ class Scheduler:
         self._all_at_once = all_at_once
         self.silence_s = silence_s
         self._running = 0  # operations that were let begin and have not ended
+        self._waiting = 0  # of those, whoever waits by choice
         self._batch = 0
         self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
 
@@ -136,10 +143,23 @@ class Scheduler:
                 operation.order,
                 on_release=self._begun,
             )
+            if operation.waits_s:
+                await self._let_pass(operation.waits_s)
             await operation.begin()
         finally:
             self._running -= 1
             self._parking.stir()
+
+    async def _let_pass(self, seconds: float) -> None:
+        """Have time pass for whatever is parked; who is parked has come anew afterwards."""
+        self._waiting += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._waiting -= 1
+        now_s = asyncio.get_running_loop().time()
+        self._seen = {key: (event, at, now_s) for key, (event, at, _) in self._seen.items()}
+        self._parking.stir()
 
     def _begun(self) -> None:
         self._running += 1
@@ -186,7 +206,9 @@ class Scheduler:
                 async with asyncio.timeout(_LOOK_AGAIN_S):
                     seen = await self._parking.changed(seen)
             except TimeoutError:
-                if loop.time() - moved_at_s >= self.silence_s:
+                if self._waiting:
+                    released_at_s = moved_at_s = loop.time()
+                elif loop.time() - moved_at_s >= self.silence_s:
                     course.silences += 1
                     return
             else:

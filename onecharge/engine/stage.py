@@ -12,7 +12,6 @@ Rule 4: the judge is the one of every other run: it has the history and nothing 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import psycopg
@@ -22,6 +21,8 @@ from onecharge.engine.chooser import Chooser, Taping
 from onecharge.engine.explorer import Coverage, Ran
 from onecharge.engine.parking import Parked, Parking
 from onecharge.engine.scheduler import SILENCE_S, Operation, Scheduler
+from onecharge.engine.scope import Scope
+from onecharge.engine.scopes import SCOPES
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
 from onecharge.phases import announce
@@ -33,6 +34,8 @@ from onecharge.world.world import DELIVERY_TIMEOUT_S, World
 
 if TYPE_CHECKING:
     from onecharge.engine.tape import Tape
+
+__all__ = ["BATCH", "CHARGED_TWICE", "SCOPES", "Locks", "Scope", "Stage", "kind_of"]
 
 CHARGED_TWICE: Final = "one_charge_per_key"
 
@@ -46,25 +49,6 @@ _WAIT_FOR_LOCKS: Final = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is run: so many presses of one order with one key, and whether webhooks take part."""
-
-    name: str
-    what: str
-    presses: int
-    webhooks: bool
-
-
-SCOPES: Final = {
-    scope.name: scope
-    for scope in (
-        Scope("two-requests", "two requests with one key", presses=2, webhooks=False),
-        Scope("own-webhook", "a request and its own webhook", presses=1, webhooks=True),
-    )
-}
 
 
 class Locks:
@@ -221,7 +205,8 @@ class Stage:
         )
         announce_phase(self._recorder, "faults")
         references = [order.reference for order in self._left]
-        world.simulator.arm(self._provider.rules(references), seed=self._seed)
+        rules = [*self._provider.rules(references), *self.scope.rules(references)]
+        world.simulator.arm(rules, seed=self._seed)
 
     def _operations(self, order: Order) -> list[Operation]:
         customers = Customers.in_world(self._world, self._recorder)  # numbered anew in every run
@@ -234,6 +219,7 @@ class Stage:
                 what,
                 lambda: customers.press(order, within_s),
                 order.reference,
+                self.scope.waits_s(number, file),
             )
             for number in range(1, self.scope.presses + 1)
         ]

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from math import comb
 
 from aiohttp import ClientSession, web
@@ -109,6 +110,21 @@ async def test_all_at_once_lets_everything_go_and_is_a_sample() -> None:
     assert len(toy.charges) == 2
     assert course.together
     assert not course.counts
+
+
+async def test_who_waits_by_choice_is_no_silence_and_costs_nobody_patience() -> None:
+    toy = Toy()
+    first, second = two(toy, Toy.looks_then_inserts)
+    late = replace(second, waits_s=0.06)
+    order = Tape((Choice(), Choice("release", 1, "client:2 POST /charges #1")))
+    scheduler = Scheduler(toy.parking, Replay(order), patience_s=0.05, silence_s=0.02)
+
+    course = await scheduler.run([first, late])
+
+    # The first stood still all the while, for longer than patience lasts, and went on at the end.
+    assert course.releases[:2] == ["client:1 POST /charges #1", "client:2 POST /charges #1"]
+    assert course.releases[-1] == "database:1 INSERT INTO keys #1"
+    assert (course.counts, course.silences) == (True, 0)
 
 
 async def test_without_patience_everything_is_let_go_and_the_course_is_a_sample() -> None:

@@ -1,0 +1,70 @@
+"""A scope: what is run over and over, in every order, until all of them are known.
+
+Rule 1: a scope is data. How a run of it is made, the stage knows; what it is about, nobody else.
+Rule 2: a scope is small: two requests, two copies of a webhook. Most races need no more.
+Rule 3: what a service cannot have at all is said beforehand, in one sentence, and never explored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from simulator.core.rules import DELIVERY, Rule
+from simulator.faults.redeliver import Redeliver
+
+if TYPE_CHECKING:
+    from onecharge.service_file import ServiceFile
+
+PAST_THE_LEASE: Final = 1.2
+"""A request that comes when a lease has run out waits for so many times the lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """So many presses of one order with one key, and what else takes part.
+
+    ``copies`` is how often each of the order's events is delivered, all at once. With
+    ``outlives_a_lease`` the last press leaves only when the service's lease has run out for
+    whoever was under way before.
+    """
+
+    what: str
+    presses: int
+    webhooks: bool = False
+    copies: int = 1
+    outlives_a_lease: bool = False
+    name: str = ""
+    """Its public name, which is that of its file."""
+
+    @property
+    def size(self) -> int:
+        """How much takes part: a measure for what comes first."""
+        return self.presses + self.webhooks * self.copies + self.outlives_a_lease
+
+    def why_not(self, file: "ServiceFile") -> str | None:
+        """Tell why a service cannot be explored so; None if it can."""
+        if self.webhooks and file.webhook is None:
+            return "the service takes no webhooks"
+        if self.outlives_a_lease:
+            lease_s = file.provider.lease_s
+            if lease_s is None:
+                return "the service file declares no provider.lease_s"
+            if PAST_THE_LEASE * lease_s >= min(
+                file.provider.timeout_s, file.timing.answers_within_s
+            ):
+                return "the lease is not shorter than the time after which calls are given up"
+        return None
+
+    def rules(self, orders: Sequence[str]) -> list[Rule]:
+        """Return what the provider is to do about these orders beside what is parked."""
+        if self.copies == 1:
+            return []
+        copied = Redeliver(copies=self.copies, mode="concurrent")
+        return [Rule(copied, f"{self.copies} copies", operation=DELIVERY, orders=(*orders,))]
+
+    def waits_s(self, press: int, file: "ServiceFile") -> float:
+        """Return for how long nothing happens before the press of this number, from 1."""
+        if self.outlives_a_lease and press == self.presses:
+            assert file.provider.lease_s is not None, self.why_not(file)
+            return PAST_THE_LEASE * file.provider.lease_s
+        return 0.0
