@@ -4,7 +4,6 @@ Rule 1: an event is born in the block that commits its effect, never before, nev
 Rule 2: it carries the charge as it was at that moment; a frozen charge makes that free.
 """
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from simulator.core.values import value
@@ -32,7 +31,7 @@ class Event:
     refund: "Refund | None"
     created_s: float
     cause: int | None
-    faults: "tuple[Armed, ...]" = field(default=(), compare=False, repr=False)
+    faults: "tuple[Armed, ...]" = ()
     thing: "Newsworthy | None" = None
     fact: str = ""
     call: str | None = None

@@ -75,7 +75,7 @@ def test_damage_far_down_is_named_as_well_and_what_is_before_it_is_read(tmp_path
     lines[1_500] = lines[1_500][:-1]
     path.write_bytes(b"\n".join(lines))
 
-    read = []
+    read: list[Record] = []
     with pytest.raises(HistoryError, match="line 1501: damaged"):
         read.extend(stream(path))
     assert [record.index for record in read] == list(range(1_499))
