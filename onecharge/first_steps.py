@@ -66,6 +66,9 @@ def init(  # noqa: PLR0917 - typer calls it by name
     database_variable: Annotated[
         str | None, _option("database-variable", "Its variable for a PostgreSQL URL; empty: none.")
     ] = None,
+    redis_variable: Annotated[
+        str | None, _option("redis-variable", "Its variable for a Redis URL; empty: none.")
+    ] = None,
     dialect: Annotated[str | None, _option("dialect", "Which provider it calls.")] = None,
     charge: Annotated[str | None, _option("charge", "The path by which a customer pays.")] = None,
     key_header: Annotated[
@@ -129,6 +132,9 @@ def init(  # noqa: PLR0917 - typer calls it by name
             ""
             if attached
             else ask(database_variable, "Variable for a PostgreSQL URL (empty: none)", "")
+        ),
+        redis_variable=(
+            "" if attached else ask(redis_variable, "Variable for a Redis URL (empty: none)", "")
         ),
         dialect=ask(dialect, f"Provider ({', '.join(catalogue.dialects())})", usual.dialect),
         charge=ask(charge, "Path by which a customer pays (POST)", usual.charge),

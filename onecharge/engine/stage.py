@@ -19,7 +19,7 @@ import psycopg
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping
 from onecharge.engine.explorer import Coverage, Ran
-from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.parking import Parked
 from onecharge.engine.scheduler import SILENCE_S, Operation, Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
@@ -101,9 +101,9 @@ class Stage:
         self.verdicts: list[ScenarioVerdict] = []
         self.tapes: dict[str, Tape] = {}
         gate = world.database_gate
-        self._parking = Parking() if gate is None else gate.parking
+        self._parking = world.parking
         self._silence_s = SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S
-        self._observed = "provider calls" if gate is None else "statements and provider calls"
+        self._observed = _observed_in(world)
         self._world = world
         self._locks = locks
         self._seed = seed
@@ -244,6 +244,13 @@ class Stage:
     def _charged_twice(self, order: Order) -> str | None:
         real = self._world.simulator.real_charges(order.reference)
         return CHARGED_TWICE if len(real) > 1 else None
+
+
+def _observed_in(world: World) -> str:
+    """Say what is parked, for the sentences on coverage."""
+    seen = ["statements"] * (world.database_gate is not None)
+    seen += ["Redis commands"] * (world.redis_gate is not None)
+    return " and ".join(filter(None, (", ".join(seen), "provider calls")))
 
 
 def kind_of(verdict: ScenarioVerdict, order: str | None = None) -> str | None:

@@ -10,7 +10,7 @@ from onecharge.service_file.file import (
     read_service_file,
     service_file_of,
 )
-from onecharge.service_file.process import Database, Service, Worker
+from onecharge.service_file.process import Database, Redis, Service, Worker
 from onecharge.service_file.provider import TEST_SECRET, ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read, Source, Tick
 from onecharge.service_file.requests import (
@@ -45,6 +45,7 @@ __all__ = [
     "Prepare",
     "ProviderSide",
     "Read",
+    "Redis",
     "Refund",
     "Request",
     "Service",

@@ -27,6 +27,7 @@ class Answers:
     key_variable: str = "PROVIDER_KEY"
     secret_variable: str = "WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
     database_variable: str = ""
+    redis_variable: str = ""
     dialect: str = "generic"
     charge: str = "/charges"
     key_header: str = "Idempotency-Key"
@@ -43,6 +44,7 @@ def drafted(answers: Answers) -> str:
         _head(answers),
         _service(answers),
         _database(answers),
+        _redis(answers),
         _provider(answers),
         _ORDERS,
         _PREPARE,
@@ -80,6 +82,7 @@ ready = {_text(answers.ready)}
         answers.key_variable: "{provider_key}",
         answers.secret_variable: "{webhook_secret}" if answers.webhook else "",
         answers.database_variable: "{database_url}",
+        answers.redis_variable: "{redis_url}",
     }
     variables = "\n".join(
         f"{_key(name)} = {_text(value)}" for name, value in env.items() if name and value
@@ -108,6 +111,19 @@ def _database(answers: Answers) -> str:
 [database]
 kind = "postgresql"  # a fresh one, for this run alone
 scheme = "postgresql"  # or "postgresql+psycopg", "postgresql+asyncpg", "postgres": your driver's
+"""
+
+
+def _redis(answers: Answers) -> str:
+    if not answers.command:
+        return ""
+    if not answers.redis_variable:
+        return """
+# [redis]  # an empty one, for this run alone: {redis_url} in [service.env]
+"""
+    return """
+[redis]  # an empty one, for this run alone
+# url = "redis://127.0.0.1:6379/9"  # or an empty database of one that runs already
 """
 
 

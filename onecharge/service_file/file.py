@@ -14,11 +14,12 @@ from pydantic import Field, model_validator
 
 from onecharge.redaction import found_in
 from onecharge.service_file.order_of_use import troubles
-from onecharge.service_file.process import Database, Service
+from onecharge.service_file.process import Database, Redis, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read, Tick
 from onecharge.service_file.requests import Browser, Capture, Charge, Prepare, Refund
 from onecharge.service_file.words import Seconds, SomeSeconds
+from onecharge.templates import placeholders
 from onecharge.toml_file import (
     FileError,
     Misplaced,
@@ -85,6 +86,7 @@ class ServiceFile(Section):
 
     service: Service
     database: Database | None = None
+    redis: Redis | None = None
     provider: ProviderSide
     orders: Orders = Orders()
     headers_command: tuple[str, ...] = ()
@@ -122,6 +124,10 @@ class ServiceFile(Section):
             raise Misplaced(
                 ("database",), "a service that runs already has its database; leave this table out"
             )
+        if self.redis is not None:
+            raise Misplaced(
+                ("redis",), "a service that runs already has its Redis; leave this table out"
+            )
         if self.provider.listen is None:
             raise Misplaced(
                 ("provider", "listen"),
@@ -133,6 +139,17 @@ class ServiceFile(Section):
                 ("capabilities", "restartable"),
                 "expected false: without service.command nothing can be killed and started again",
             )
+
+    @model_validator(mode="after")
+    def _stores_are_described(self) -> Self:
+        env = {**self.service.env, **{k: v for w in self.service.workers for k, v in w.env.items()}}
+        if self.redis is None and any("redis_url" in placeholders(text) for text in env.values()):
+            raise Misplaced(
+                ("redis",),
+                "required, but missing: {redis_url} is named, and nobody starts a Redis without "
+                "a table [redis]",
+            )
+        return self
 
     @model_validator(mode="after")
     def _capabilities_are_described(self) -> Self:

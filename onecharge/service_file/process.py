@@ -15,7 +15,7 @@ Command = Annotated[tuple[str, ...], Field(min_length=1)]
 _OF_OUR_OWN = ("instances", "setup", "setup_within_s", "workers", "env")
 """What only a service that the harness starts can have."""
 
-_TAKEN = ("service", "setup", "postgresql", "initdb")
+_TAKEN = ("service", "setup", "postgresql", "initdb", "redis")
 """What processes of ours are called; logs go by these names as well."""
 
 
@@ -121,6 +121,13 @@ class Service(Section):
                     ("workers", number, "name"),
                     f"expected a name of its own, found {name!r}, which is one of ours",
                 )
+
+
+class Redis(Section):
+    """A Redis for the service: ``{redis_url}``. One of the run's own unless it says otherwise."""
+
+    url: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://")
+    """One that runs already: its database must be empty, and is emptied after the run."""
 
 
 class Database(Section):

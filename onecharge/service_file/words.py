@@ -27,6 +27,7 @@ WORLD_VALUES = {
     "instance",
     "database_url",
     "provider_url",
+    "redis_url",
     "provider_key",
     "service_url",
     "webhook_secret",

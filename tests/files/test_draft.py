@@ -54,7 +54,9 @@ def test_a_service_that_runs_already_is_attached_to() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["generic", "stripe"])
-@pytest.mark.parametrize("field", ["read", "webhook", "database_variable", "order_field"])
+@pytest.mark.parametrize(
+    "field", ["read", "webhook", "database_variable", "redis_variable", "order_field"]
+)
 def test_any_answers_make_a_file_that_can_be_read(dialect: str, field: str) -> None:
     answers = Answers("shop", command="app", dialect=dialect, **{field: "/x"})  # type: ignore[arg-type]  # texts all
 
@@ -65,7 +67,7 @@ def test_any_answers_make_a_file_that_can_be_read(dialect: str, field: str) -> N
 def test_every_section_is_there_or_a_comment_away(answers: Answers) -> None:
     named = set(re.findall(r"^(?:# )?\[+([a-z_]+)", drafted(answers), flags=re.MULTILINE))
 
-    absent = {"database"} if answers is ATTACHED else set()
+    absent = {"database", "redis"} if answers is ATTACHED else set()
     assert named == ServiceFile.model_fields.keys() - {"claims", "headers_command"} - absent
 
 

@@ -24,6 +24,8 @@ command = ["app"]
 WHO = "outbox"
 [database]
 kind = "postgresql"
+[redis]
+url = "redis://127.0.0.1:6379/9"
 [provider]
 dialect = "generic"
 [orders]

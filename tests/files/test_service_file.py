@@ -141,6 +141,12 @@ def test_the_reference_is_described_by_a_good_file() -> None:
             ":12: database.scheme: string should match",
         ),
         (
+            'PORT = "{port}"',
+            'PORT = "{port}"\nSTORE = "{redis_url}"',
+            "redis: required, but missing: {redis_url} is named, and nobody starts a Redis",
+        ),
+        ("[charge]", '[redis]\nurl = "http://x"\n[charge]', ":14: redis.url: string should match"),
+        (
             "[charge]",
             "[orders]\namounts = [0]\n[charge]",
             ":14: orders.amounts[1]: input should be",
@@ -203,6 +209,11 @@ def test_a_capability_declared_absent_needs_no_table(tmp_path: Path) -> None:
             "[charge]",
             '[database]\nkind = "postgresql"\n[charge]',
             ":10: database: a service that runs already has its database",
+        ),
+        (
+            "[charge]",
+            "[redis]\n[charge]",
+            ":10: redis: a service that runs already has its Redis",
         ),
         ('listen = "127.0.0.1:12111"', "", ":6: provider.listen: required, but missing: the serv"),
         ('"127.0.0.1:12111"', '":12111"', ":8: provider.listen: expected host:port as 127.0.0.1"),

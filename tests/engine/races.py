@@ -1,0 +1,104 @@
+"""The hard races: which mistake of which shop, and where the explorer is to look for it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from onecharge.control import clean_control
+from onecharge.engine.stage import SCOPES, Stage
+from onecharge.service_file import ServiceFile, read_service_file
+from onecharge.world.world import World, standing
+
+_SERVICES: Final = Path(__file__).parent / "services"
+SEED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """One mistake, and what it takes to see it.
+
+    ``scope`` is where it is found. Whoever has no ``stores`` has nothing to be held at.
+    """
+
+    mistake: str
+    what: str
+    scope: str
+    kind: str = "one_charge_per_key"
+    instances: int = 1
+    stores: frozenset[str] = field(default=frozenset({"database"}))
+    webhooks: bool = False
+    shop: str = "races.toml"
+    env: str = "MISTAKE"
+
+    def file(self) -> ServiceFile:
+        """Return the service file of a shop that makes this mistake."""
+        file = read_service_file(_SERVICES / self.shop)
+        env = {**file.service.env, self.env: self.mistake}
+        if "redis" not in self.stores:
+            env.pop("REDIS_URL", None)
+            env |= {"REDIS_URL": ""} if self.shop == "races.toml" else {}
+        changes: dict[str, object] = {
+            "service": file.service.model_copy(update={"env": env, "instances": self.instances}),
+        }
+        changes |= {store: None for store in ("database", "redis") if store not in self.stores}
+        if not self.webhooks:
+            absent = {"webhooks": False, "effects": False}
+            changes |= {"webhook": None, "effects": None}
+            changes["capabilities"] = file.capabilities.model_copy(update=absent)
+        return file.model_copy(update=changes)
+
+
+RACES: Final = {
+    race.mistake: race
+    for race in (
+        Race(
+            "not_exists",
+            "a race inside one SQL statement",
+            "two-requests",
+            shop="onecharge.toml",
+            env="GUARD",
+        ),
+        Race("local_lock", "a lock of one process, two instances", "two-requests", instances=2),
+        Race("short_lease", "a lease shorter than the provider call", "lease-runs-out"),
+        Race("forgets_first", "a claim cleared just before the result is durable", "two-requests"),
+        Race("lost_commit", "a COMMIT without an answer, tried again", "two-requests"),
+        Race(
+            "redis_guard",
+            "a guard in Redis whose claim is cleared at completion",
+            "two-requests",
+            stores=frozenset({"redis"}),
+        ),
+        Race(
+            "looks_first",
+            "a webhook's event looked for, then inserted",
+            "webhook-copies",
+            kind="one_effect_per_event",
+            webhooks=True,
+        ),
+        Race(
+            "in_memory",
+            "a claim cleared before the result is there, in memory",
+            "late-probes",
+            stores=frozenset(),
+        ),
+        Race("gives_up", "a customer who hangs up takes the claim along", "two-requests"),
+    )
+}
+
+
+@asynccontextmanager
+async def world_of(race: Race, folder: Path, *, gated: bool = True) -> AsyncIterator[World]:
+    """Yield a world with a shop that makes the mistake; its clean control is passed."""
+    async with standing(race.file(), folder, seed=SEED, gated=gated) as world:
+        await clean_control(world, seed=SEED)
+        yield world
+
+
+@asynccontextmanager
+async def stage_of(race: Race, world: World) -> AsyncIterator[Stage]:
+    """Yield the stage of the race's scope."""
+    scope = SCOPES[race.scope]
+    async with Stage.set_up(world, scope, seed=SEED, bound_s=10, repeat="") as stage:
+        yield stage
