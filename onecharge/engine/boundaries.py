@@ -1,8 +1,8 @@
 """What is parked besides statements: customers' requests, provider calls at each seam, webhooks.
 
 Rule 1: a gate parks only while the parking is armed; then everything it stands at waits.
-Rule 2: each customer, each provider call and each delivery is a lane of its own, so that what
-        happens on a lane happens one after the other.
+Rule 2: each customer and each delivery begins a chain of its own; a provider call belongs to the
+        chain that made it (``chains.py``).
 Rule 3: a webhook that waits has not left: no timeout of the provider's or the service's runs.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, Literal
 
-from onecharge.engine.parking import Parking, Place
+from onecharge.engine.parking import Parking, Place, Standing
 from simulator.core.deliveries import Attempt
 from simulator.core.rules import Rule
 from simulator.faults.hold import Hold
@@ -19,7 +19,6 @@ from simulator.gates import Gates, HeldCall
 from simulator.server import Simulator
 
 CLIENT: Final = "client"
-PROVIDER: Final = "provider"
 WEBHOOK: Final = "webhook"
 
 CallSeam = Literal["on_receive", "before_commit", "after_commit"]
@@ -35,9 +34,15 @@ class Stop:
     """An event of our own side that waits until it is released."""
 
     def __init__(
-        self, parking: Parking, place: Place, order: str | None, on_release: Callable[[], None]
+        self,
+        parking: Parking,
+        place: Place,
+        order: str | None,
+        on_release: Callable[[], None],
+        standing: Standing,
     ) -> None:
         self._on_release = on_release
+        self._standing = standing
         self._parking = parking
         self._place = place
         self._order = order
@@ -55,6 +60,11 @@ class Stop:
     def order(self) -> str | None:
         """Whose event it is."""
         return self._order
+
+    @property
+    def standing(self) -> Standing:
+        """How it stands to who waits for it."""
+        return self._standing
 
     def release(self) -> None:
         """Let it go on; once only."""
@@ -82,6 +92,7 @@ async def stop(
     order: str | None = None,
     *,
     on_release: Callable[[], None] = _nothing,
+    standing: Standing = "beginning",
 ) -> None:
     """Wait at a place until somebody lets it go on; not at all where nothing is armed.
 
@@ -90,7 +101,7 @@ async def stop(
     if not parking.armed:
         on_release()
         return
-    event = Stop(parking, parking.places.next(lane, what), order, on_release)
+    event = Stop(parking, parking.places.next(lane, what), order, on_release, standing)
     parking.park(event)
     await event.wait()
 
@@ -102,7 +113,7 @@ class _ParkedCall:
         self._parking = parking
         self._gates = gates
         self._held = held
-        lane = parking.places.lane(PROVIDER, held.call)
+        lane = parking.chains.of(held.call, stays=True)
         self._place = parking.places.next(lane, f"{held.operation} {held.seam}")
         self._released = False
 
@@ -116,6 +127,10 @@ class _ParkedCall:
     @property
     def order(self) -> str | None:
         return self._held.order
+
+    @property
+    def standing(self) -> Standing:
+        return "under way"
 
     def release(self) -> None:
         if self._released:
@@ -174,8 +189,10 @@ class WebhookGate:
         An event is due the moment it is born; a little later it is parked here. Who looks in
         between must not take that for rest.
         """
-        lanes = [event.place.lane for event in self._parking.parked()]
-        parked = sum(lane.startswith(f"{WEBHOOK}:") for lane in lanes)
+        parked = sum(
+            event.standing == "beginning" and event.place.lane.startswith(f"{WEBHOOK}:")
+            for event in self._parking.parked()
+        )
         return max(0, self._simulator.attempts_under_way() - parked)
 
     @contextmanager

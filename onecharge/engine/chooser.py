@@ -18,6 +18,9 @@ from onecharge.engine.tape import Choice, Tape
 
 Alternatives = Sequence[str]
 
+ALL_AT_ONCE: Final = "all at once"
+"""The alternative that lets everything go that is parked: the machine decides what comes first."""
+
 
 class Chooser(Protocol):
     """Answers every question of one run."""
@@ -75,6 +78,17 @@ class Boring:
     def choose(self, kind: str, alternatives: Alternatives) -> int:  # noqa: ARG002 - it never looks
         """Return 0."""
         return 0
+
+
+class InStep:
+    """Lets everything go at once whenever that is on offer: no event waits for another.
+
+    What races inside one statement, or inside the service itself, is seen by nothing else.
+    """
+
+    def choose(self, kind: str, alternatives: Alternatives) -> int:  # noqa: ARG002 - one is wanted
+        """Return the place of *all at once*, and 0 where it is not on offer."""
+        return alternatives.index(ALL_AT_ONCE) if ALL_AT_ONCE in alternatives else 0
 
 
 class Replay:

@@ -1,10 +1,13 @@
 """The explorer: every order of what was observed, then chance; and what may be said of it.
 
 Rule 1: systematic first, one event released at a time, level by level; chance has what is left.
+        Every now and then, for the first time after the boring run, a run is put in between
+        that lets everything go at once: what races inside one statement need not wait for chance.
 Rule 2: a sentence on coverage is true to the letter. *All* is said only when the odometer ended,
         every run repeated its parent, and none was hurried or stuck.
 Rule 3: what let several events go at once, and what chance chose, are samples and are counted so.
-Rule 4: the first violation ends the exploration; what led to it is a tape.
+Rule 4: the first violation ends the exploration; what led to it is a tape. One that was found by
+        all at once may not come back: it is kept, and what one deviation finds is preferred.
 Rule 5: whoever asks makes the runs and knows the time.
 """
 
@@ -13,8 +16,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onecharge.engine.chooser import (
+    ALL_AT_ONCE,
     Bound,
     Chooser,
+    InStep,
     Odometer,
     Priorities,
     Replay,
@@ -22,12 +27,16 @@ from onecharge.engine.chooser import (
     Taping,
     lane_of,
 )
-from onecharge.engine.scheduler import ALL_AT_ONCE, Course
+from onecharge.engine.scheduler import Course
 from onecharge.engine.shrinking import Shrunk, shrunk
 from onecharge.engine.tape import Tape
 
 DEPTH: Final = 2
 """Of how many events in the wrong order a race is made that the priorities engine looks for."""
+
+
+IN_STEP_EVERY: Final = 8
+"""After so many systematic runs, one lets everything go at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,7 @@ class Coverage:
     complete: int | None = None
     """Up to so many deviations, every run was made."""
     ended: bool = False
+    in_step: int = 0
     sampled: int = 0
     bound: Bound | None = None
 
@@ -89,6 +99,8 @@ class Coverage:
             said.append(f"{self.unlike} run(s) were hurried or stuck and count as samples")
         if self.silences:
             said.append(f"that nothing moved was told by silence alone {self.silences} time(s)")
+        if self.in_step:
+            said.append(f"{self.in_step} run(s) with all at once, which are samples")
         if self.sampled:
             said.append(f"{self.sampled} run(s) by chance, which are samples")
         if self.bound is not None and self.bound.runs:
@@ -139,6 +151,7 @@ class _Exploration:
         self._make = make
         self._coverage = coverage
         self._seed = seed
+        self._kept: Found | None = None  # by all at once
         self._steps = 1
         self._lanes: set[str] = set()
 
@@ -146,8 +159,8 @@ class _Exploration:
         odometer, coverage = Odometer(bound), self._coverage
         while plan := odometer.next():
             coverage.complete = _complete(odometer)
-            if not within():
-                return None
+            if (self._kept and coverage.complete) or not within():
+                return self._kept
             taping = Taping(plan.choose_from())
             ran = await self._run(taping, all_at_once=False)
             odometer.done(taping.asked)
@@ -159,9 +172,18 @@ class _Exploration:
                 coverage.unlike += 1
             if ran.kind is not None:
                 return Found(ran.kind, taping.tape, coverage.runs)
+            if odometer.runs % IN_STEP_EVERY == 1 and self._kept is None and within():
+                self._kept = await self._in_step()
         coverage.complete = _complete(odometer)
         coverage.ended = odometer.exhausted
-        return None
+        return self._kept
+
+    async def _in_step(self) -> Found | None:
+        """Let everything go at once: a sample, whatever comes of it."""
+        taping = Taping(InStep())
+        ran = await self._run(taping, all_at_once=True)
+        self._coverage.in_step += 1
+        return None if ran.kind is None else Found(ran.kind, taping.tape, self._coverage.runs)
 
     async def random(self, within: Within) -> Found | None:
         """Take turns: priorities, whose clean runs mean something, and a swarm with all at once."""

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from onecharge.engine.door import Door
-from onecharge.engine.parking import Parking, Place
+from onecharge.engine.parking import Parking, Place, Standing
 
 OrderOf = Callable[[str, bytes], "str | None"]
 """Tells, from a command's text and its bytes, whose order it is about."""
@@ -52,6 +52,11 @@ class Held(ABC):
     def order(self) -> str | None:
         """The reference of the order that it is about, where that can be told."""
         return self._order
+
+    @property
+    def standing(self) -> Standing:
+        """The service waits for it."""
+        return "under way"
 
     def release(self) -> None:
         """Pass it on."""
@@ -126,6 +131,10 @@ class Connection(Protocol):
         """Whether the next move is the store's."""
         ...
 
+    def rest(self) -> None:
+        """Take in that nothing moves: what is still worked on is blocked."""
+        ...
+
 
 class Gate(ABC):
     """What every gate can do. ``port`` is where the service finds it, on this machine."""
@@ -141,6 +150,7 @@ class Gate(ABC):
         self._acts: dict[int, Act] = {}
         self._delays: dict[str, float] = {}
         self._arrived = 0
+        self.parking.at_rest.append(self._rest)
 
     @property
     def port(self) -> int:
@@ -168,6 +178,7 @@ class Gate(ABC):
 
     async def close(self) -> None:
         """Let nobody in any more, and cut who is."""
+        self.parking.at_rest.remove(self._rest)
         await self.cut_off()
         for task in list(self._tasks):
             task.cancel()
@@ -230,6 +241,10 @@ class Gate(ABC):
             asyncio.get_running_loop().call_later(delay_s, self._waited_enough, held)
         else:
             self._waited_enough(held)
+
+    def _rest(self) -> None:
+        for connection in self._connections:
+            connection.rest()
 
     def _waited_enough(self, held: Held) -> None:
         if self.parking.armed:

@@ -14,7 +14,20 @@ Rule 4: whoever waits for a change says which one was the last that they have se
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from onecharge.engine.chains import Chains
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Standing = Literal["beginning", "under way", "woken"]
+"""How an event stands to who waits for it.
+
+- *beginning*: nobody waits yet, since what is parked has not left us;
+- *under way*: somebody waits for it, and it goes on when it is chosen;
+- *woken*: the answer to what was blocked. It goes on by itself, once everybody else is at rest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +35,7 @@ class Place:
     """Where in the execution a boundary event is."""
 
     lane: str
-    """Who it happens to: ``client:1``, ``provider``, ``webhook``, ``database:2``."""
+    """The chain that it belongs to: ``client:1``, ``webhook:1``, ``background:1``."""
     what: str
     """What happens, without what differs from run to run: ``INSERT INTO charges``, ``COMMIT``."""
     nth: int
@@ -40,7 +53,7 @@ class Places:
         self._seen: Counter[tuple[str, str]] = Counter()
 
     def lane(self, kind: str, who: object) -> str:
-        """Return the lane of one of a kind, ``database:2`` for the second that was asked for.
+        """Return the lane of one of a kind, ``webhook:2`` for the second that was asked for.
 
         ``who`` is told from others by being equal: a connection, a customer.
         """
@@ -71,6 +84,11 @@ class Parked(Protocol):
         """The reference of the order whose event it is, where that can be told."""
         ...
 
+    @property
+    def standing(self) -> Standing:
+        """Whether somebody waits for it, and whether it is to be chosen."""
+        ...
+
     def release(self) -> None:
         """Let it go on. Once it has left the parking, this does nothing."""
         ...
@@ -81,7 +99,10 @@ class Parking:
 
     def __init__(self) -> None:
         self.places = Places()
+        self.chains = Chains()
         self.changes = 0
+        self.at_rest: list[Callable[[], None]] = []
+        """Called when nothing moves: what still works then is blocked."""
         self._armed = False
         self._parked: dict[int, Parked] = {}
         self._waiting: set[asyncio.Future[None]] = set()
@@ -98,6 +119,7 @@ class Parking:
     def arm(self) -> None:
         """Have gates park from now on; places are numbered anew."""
         self.places.start_over()
+        self.chains.start_over()
         self._armed = True
 
     def disarm(self) -> None:
@@ -112,12 +134,18 @@ class Parking:
     def release(self, event: Parked) -> None:
         """Let one go on; if it has left already, do nothing."""
         if id(event) in self._parked:
+            self.chains.moves(event.place.lane)
             event.release()
 
     def release_all(self) -> None:
         """Let all go on that wait now, in the order of their arrival, at the same instant."""
         for event in self.parked():
             self.release(event)
+
+    def rest(self) -> None:
+        """Say that nothing moves: a scheduler calls this before it chooses."""
+        for told in self.at_rest:
+            told()
 
     def park(self, event: Parked) -> None:
         """Take in an event: gates call this."""

@@ -4,19 +4,21 @@ What every such connection has in common, whatever is spoken, stands in ``way.py
 
 Rule 1: behind an Execute that was held stands a Flush of ours, which has no answer: what was
         released is seen to be done, even if the client's Sync waits behind something held.
+Rule 2: a statement that is still worked on when nothing else moves is blocked. Whoever waits for
+        it is told of its end when their turn has come, and not in the midst of somebody else's.
 """
 
 import asyncio
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.postgres_refusals import REFUSALS, Refusal
-from onecharge.engine.postgres_statement import Loss, Statement
+from onecharge.engine.postgres_statement import Loss, Statement, Woken
 from onecharge.engine.sides import Side, Unreachable
 from onecharge.engine.statements import commits, for_its_own_sake, head
 from onecharge.engine.way import Way
 from onecharge.engine.wire import postgres as wire
 from onecharge.engine.wire.postgres import Piece
-from onecharge.engine.wire.postgres_answers import IN_TRANSACTION, OPENING, Awaited, Owed
+from onecharge.engine.wire.postgres_answers import IDLE, IN_TRANSACTION, OPENING, Awaited, Owed
 from onecharge.engine.wire.postgres_units import Units
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Gated(Way[Piece, Statement]):
         self._refusing: Refusal | None = None
         self._discarding = False
         self._loss = Loss.NONE
+        self._blocked: Woken | None = None
         self._dropping = False
         """Whether the parts to come belong to a large message that is not sent."""
         gate.joined(self)
@@ -59,6 +62,12 @@ class Gated(Way[Piece, Statement]):
     def working(self) -> bool:
         """Whether the next move is the server's."""
         return self._server is not None and self._awaited.working
+
+    def rest(self) -> None:
+        """Take in that nothing moves: a statement that is worked on now is blocked."""
+        head = self._awaited.head
+        if self.working and head is not None and head.whose is not None and self._blocked is None:
+            self._blocked = Woken(self, head.whose)
 
     # From the client
 
@@ -161,12 +170,15 @@ class Gated(Way[Piece, Statement]):
                 self._put(*unit.pieces)
 
     def _statement(self, text: str, pieces: tuple[Piece, ...]) -> None:
-        nothing_to_do = not self.gate.attentive or self._awaited.skipping
-        if nothing_to_do or for_its_own_sake(text, self._awaited.status):
+        if not self.gate.attentive or self._awaited.skipping:
             self._put(*pieces)
             return
-        places = self.gate.parking.places
-        place = places.next(places.lane("database", self), head(text))
+        parking, status = self.gate.parking, self._awaited.status
+        chain = parking.chains.of(self, stays=status != IDLE)
+        if for_its_own_sake(text, status):
+            self._put(*pieces)
+            return
+        place = parking.places.next(chain, head(text))
         self.held = Statement(self, place, text, pieces)
         self.gate.arrived(self.held)
 
@@ -259,6 +271,16 @@ class Gated(Way[Piece, Statement]):
     # From the server
 
     def _from_server(self, data: bytes) -> None:
+        if self._blocked is not None and self._blocked.keeps(data):
+            return
+        self.hear(data)
+
+    def wake(self) -> None:
+        """Let what was blocked go on: nothing more is kept back."""
+        self._blocked = None
+
+    def hear(self, data: bytes) -> None:
+        """Take in what the server says."""
         try:
             pieces = self._heard.feed(data)
         except wire.Garbled as problem:
@@ -301,7 +323,14 @@ class Gated(Way[Piece, Statement]):
 
     # The ends
 
+    def _server_gone(self) -> None:
+        if self._blocked is not None:
+            self._blocked.release()  # what was said before is heard first
+        super()._server_gone()
+
     def _client_gone(self) -> None:
+        if self._blocked is not None:
+            self._blocked.withdraw()
         super()._client_gone()
         self.gate.forget_key(self._key)
 

@@ -17,6 +17,7 @@ refuses by name a client that speaks TLS without asking.
 """
 
 import asyncio
+from collections.abc import Collection
 
 from onecharge.engine.gate import Gate, Held, OrderOf, nobodys
 from onecharge.engine.parking import Parking
@@ -52,6 +53,13 @@ class PostgresGate(Gate):
         return tuple(
             each.pid for each in self._connections if isinstance(each, Gated) and each.working
         )
+
+    def chains_of(self, pids: Collection[int]) -> list[str]:
+        """Return the chains whose statements these of the server's processes work on."""
+        known = self.parking.chains.known
+        working = [each for each in self._connections if isinstance(each, Gated) and each.working]
+        chains = (known(each) for each in working if each.pid in pids)
+        return sorted(chain for chain in chains if chain is not None)
 
     def known_by(self, key: bytes, connection: Gated) -> None:
         """Remember who a cancellation with this key would mean."""

@@ -1,10 +1,10 @@
-"""A statement that the gate before PostgreSQL holds, and what can be done with it."""
+"""A statement that the gate before PostgreSQL holds, and the answer to one that was blocked."""
 
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from onecharge.engine.gate import Held
-from onecharge.engine.parking import Place
+from onecharge.engine.parking import Place, Standing
 from onecharge.engine.postgres_refusals import REFUSALS
 from onecharge.engine.wire.postgres import Piece
 
@@ -58,3 +58,57 @@ class Statement(Held):
 
     def _refuse(self, code: str) -> None:
         self._way.refuse(self, REFUSALS[code])
+
+
+class Woken:
+    """The answer to a statement that was blocked: kept back until its turn has come."""
+
+    standing: Standing = "woken"
+
+    def __init__(self, way: "Gated", statement: Statement) -> None:
+        self._way = way
+        self._parking = way.gate.parking
+        self._place = statement.place
+        self._order = statement.order
+        self._said: list[bytes] = []
+        self._over = False
+
+    def __repr__(self) -> str:
+        return f"<Woken {self._place}>"
+
+    @property
+    def place(self) -> Place:
+        """Where in the execution the statement is."""
+        return self._place
+
+    @property
+    def order(self) -> str | None:
+        """The reference of the order that the statement is about."""
+        return self._order
+
+    def keeps(self, data: bytes) -> bool:
+        """Keep what the server says, and wait; False where nothing is to be kept any more."""
+        if not self._said:
+            if not self._parking.armed:
+                self._way.wake()
+                return False
+            self._parking.park(self)
+        self._said.append(data)
+        return True
+
+    def release(self) -> None:
+        """Have the client hear it."""
+        said = self._said
+        self.withdraw()
+        for data in said:
+            self._way.hear(data)
+
+    def withdraw(self) -> None:
+        """Forget it: who waited is gone."""
+        if self._over:
+            return
+        self._over = True
+        self._way.wake()
+        if self._said:
+            self._parking.leave(self)
+        self._said = []

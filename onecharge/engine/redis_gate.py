@@ -181,8 +181,9 @@ class Gated(Way[Piece, Command]):
         if not self._gates(said):
             self._put(said, piece)
             return
-        places = self.gate.parking.places
-        place = places.next(places.lane("redis", self), redis_commands.head(said))
+        parking = self.gate.parking
+        chain = parking.chains.of(self, stays=self._queueing)
+        place = parking.places.next(chain, redis_commands.head(said))
         self.held = Command(self, place, said, piece)
         self.gate.arrived(self.held)
 

@@ -5,6 +5,8 @@ The loop: wait until nothing moves, ask the chooser which parked event goes on, 
 Rule 1: nothing moves when every operation under way is accounted for: one of its events is
         parked, or a statement of it waits for a lock. Where that cannot be told, silence is
         waited for; how often is part of the course, and the wait adapts to this machine.
+        Whoever was blocked and is woken moves next, alone and unasked, before anything is chosen.
+        Once several were let go at once, whose an event is cannot be told: events are counted.
 Rule 2: the boring choice goes on with what moved last, so that operations run one after the
         other, and a deviation is a change of who runs. Of events that came together, the lanes'
         names decide.
@@ -15,15 +17,13 @@ Rule 4: *all at once* lets the machine decide what comes first. A course with it
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onecharge.engine.boundaries import CLIENT, WEBHOOK, stop
-from onecharge.engine.chooser import RELEASE, Chooser
+from onecharge.engine.boundaries import WEBHOOK, stop
+from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
 from onecharge.engine.parking import Parked, Parking
-
-ALL_AT_ONCE: Final = "all at once"
 
 _LOOK_AGAIN_S: Final = 0.001
 SILENCE_S: Final = 0.03
@@ -67,17 +67,17 @@ class Course:
         return not (self.together or self.hurried or self.stuck)
 
 
-async def _nobody() -> int:
-    return 0
+async def _nobody() -> Collection[str]:
+    return ()
 
 
 class Scheduler:
     """Runs operations so that one boundary event happens at a time.
 
     ``silence_s`` adapts; whoever makes the next run on this machine may begin with it.
-    ``blocked`` tells how many statements wait for a lock, ``busy`` how many things that were
-    released beside the operations have not ended (deliveries). ``offered`` tells which events
-    may be chosen: others stay parked till the end.
+    ``blocked`` tells which chains have a statement that waits for a lock, ``busy`` how many
+    deliveries were released and have not ended. ``offered`` tells which events may be chosen:
+    others stay parked till the end.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Scheduler:
         chooser: Chooser,
         *,
         patience_s: float,
-        blocked: Callable[[], Awaitable[int]] = _nobody,
+        blocked: Callable[[], Awaitable[Collection[str]]] = _nobody,
         busy: Callable[[], int] = lambda: 0,
         offered: Callable[[Parked], bool] = lambda _: True,
         all_at_once: bool = False,
@@ -100,7 +100,7 @@ class Scheduler:
         self._offered = offered
         self._all_at_once = all_at_once
         self.silence_s = silence_s
-        self._running = 0  # operations that were let begin and have not ended
+        self._running: list[str] = []  # chains of operations that began and have not ended
         self._waiting = 0  # of those, whoever waits by choice
         self._batch = 0
         self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
@@ -115,6 +115,9 @@ class Scheduler:
             await asyncio.sleep(0)  # each parks its beginning
             while not all(task.done() for task in tasks) or self._choosable() or self._busy():
                 await self._until_still(course)
+                self._parking.rest()
+                if self._woke_one():
+                    continue
                 if not self._choosable():
                     if not await self._moved_after_all(tasks):
                         course.stuck = True
@@ -141,13 +144,13 @@ class Scheduler:
                 operation.lane,
                 operation.what,
                 operation.order,
-                on_release=self._begun,
+                on_release=lambda: self._running.append(operation.lane),
             )
             if operation.waits_s:
                 await self._let_pass(operation.waits_s)
             await operation.begin()
         finally:
-            self._running -= 1
+            self._running.remove(operation.lane)
             self._parking.stir()
 
     async def _let_pass(self, seconds: float) -> None:
@@ -161,8 +164,12 @@ class Scheduler:
         self._seen = {key: (event, at, now_s) for key, (event, at, _) in self._seen.items()}
         self._parking.stir()
 
-    def _begun(self) -> None:
-        self._running += 1
+    def _woke_one(self) -> bool:
+        """Let one go on that was blocked and is not any more, by name; tell if there was one."""
+        woken = [event for event in self._parking.parked() if event.standing == "woken"]
+        if woken:
+            self._parking.release(min(woken, key=lambda event: str(event.place)))
+        return bool(woken)
 
     def _release_one(self, course: Course) -> None:
         events = self._choosable()
@@ -183,24 +190,25 @@ class Scheduler:
         known = {id(event): (event, self._batch, now_s) for event in parked}
         self._seen = {key: self._seen.get(key, new) for key, new in known.items()}
         return sorted(
-            (event for event in parked if self._offered(event)),
+            (event for event in parked if event.standing != "woken" and self._offered(event)),
             key=lambda event: (-self._seen[id(event)][1], str(event.place)),
         )
 
     def _longest_parked_s(self) -> float:
         """Return for how long an event has been parked that somebody waits for."""
         now_s = asyncio.get_running_loop().time()
-        waited_for = [at_s for event, _, at_s in self._seen.values() if not _is_a_beginning(event)]
+        waited_for = [at for event, _, at in self._seen.values() if event.standing != "beginning"]
         return now_s - min(waited_for, default=now_s)
 
     async def _until_still(self, course: Course) -> None:
         """Wait until nothing moves any more, by rule 1."""
         loop = asyncio.get_running_loop()
         released_at_s = moved_at_s = loop.time()
-        seen, blocked = self._parking.changes, -1
-        while self._unaccounted(0) > 0:
+        seen = self._parking.changes
+        blocked: Collection[str] | None = None
+        while self._unaccounted(course) > 0:
             blocked, before = await self._blocked(), blocked
-            if blocked == before and self._unaccounted(blocked) <= 0:
+            if blocked == before and self._unaccounted(course, blocked) <= 0:
                 return  # seen twice: who was just woken is no longer counted
             try:
                 async with asyncio.timeout(_LOOK_AGAIN_S):
@@ -215,10 +223,16 @@ class Scheduler:
                 moved_at_s = loop.time()
                 self._learn(moved_at_s - released_at_s)
 
-    def _unaccounted(self, blocked: int) -> int:
+    def _unaccounted(self, course: Course, blocked: Collection[str] = ()) -> int:
         """Return how many operations under way may still be moving."""
-        waiting = sum(not _is_a_beginning(event) for event in self._parking.parked())
-        return self._running + self._busy() - waiting - blocked
+        parked = self._parking.parked()
+        at_rest = [event.place.lane for event in parked if event.standing != "beginning"]
+        at_rest += blocked
+        if course.together:
+            return len(self._running) + self._busy() - len(at_rest)
+        chains = set(at_rest)
+        told = sum(chain.startswith(f"{WEBHOOK}:") for chain in chains)
+        return sum(chain not in chains for chain in self._running) + self._busy() - told
 
     def _learn(self, gap_s: float) -> None:
         """Wait for longer silences on a machine that takes long from a release to what follows."""
@@ -237,8 +251,3 @@ class Scheduler:
         except TimeoutError:
             return False
         return True
-
-
-def _is_a_beginning(event: Parked) -> bool:
-    """Tell whether nobody waits for this event yet: what is parked has not left us."""
-    return event.place.lane.partition(":")[0] in {CLIENT, WEBHOOK}

@@ -45,14 +45,12 @@ WHERE_LOCKS_ARE_SEEN_S: Final = 0.5
 BATCH: Final = 25
 """After so many runs they are healed and judged together."""
 
-_WAIT_FOR_LOCKS: Final = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'
-"""
+_WAIT_FOR_LOCKS: Final = "SELECT pid FROM pg_locks WHERE NOT granted"
+"""Whoever ends a transaction grants its locks to who waits, before they are even awake."""
 
 
 class Locks:
-    """Tells how many statements of the service wait for a lock, over a connection of its own."""
+    """Tells whose statements wait for a lock, over a connection of its own."""
 
     def __init__(self, world: World, connection: psycopg.AsyncConnection | None) -> None:
         self._gate = world.database_gate
@@ -70,13 +68,12 @@ class Locks:
         ) as connection:
             yield cls(world, connection)
 
-    async def blocked(self) -> int:
-        """Return how many wait."""
+    async def blocked(self) -> list[str]:
+        """Return the chains that wait, one for each statement."""
         if self._connection is None or self._gate is None or not self._gate.working:
-            return 0
-        found = await (await self._connection.execute(_WAIT_FOR_LOCKS)).fetchone()
-        assert found is not None
-        return int(found[0])
+            return []
+        found = await (await self._connection.execute(_WAIT_FOR_LOCKS)).fetchall()
+        return self._gate.chains_of([pid for (pid,) in found])
 
 
 class Stage:
@@ -225,7 +222,8 @@ class Stage:
         ]
 
     def _offered(self, event: Parked) -> bool:
-        return self.scope.webhooks or not event.place.lane.startswith(WEBHOOK)
+        news = event.standing == "beginning" and event.place.lane.startswith(f"{WEBHOOK}:")
+        return self.scope.webhooks or not news
 
     @property
     def _patience_s(self) -> float:

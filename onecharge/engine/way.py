@@ -64,6 +64,9 @@ class Way(ABC, Generic[PieceT, HeldT]):
         if self._server is not None:
             self._server.cut()
 
+    def rest(self) -> None:
+        """Do nothing: most stores have nobody wait for a lock."""
+
     def _take_in(self, pieces: Iterable[PieceT], size: int) -> None:
         """Queue up what came, ``size`` bytes of it, and go on."""
         self._queue.extend(pieces)

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Callable, Iterable
 from math import comb
 
-from onecharge.engine.chooser import Bound, Chooser
+from onecharge.engine.chooser import ALL_AT_ONCE, Bound, Chooser
 from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
-from onecharge.engine.scheduler import ALL_AT_ONCE, Course, Scheduler
+from onecharge.engine.scheduler import Course, Scheduler
 from tests.engine.toys import Toy, Way, two
 
 TWICE = "one_charge_per_key"
@@ -70,13 +70,15 @@ async def test_a_right_service_is_exhausted_and_the_sentence_is_true() -> None:
 
     steps = ("INSERT INTO keys #1", "SELECT FROM keys #1")
     lanes = [
-        (f"client:{n} POST /charges #1", *(f"database:{n} {step}" for step in steps))
-        for n in (1, 2)
+        (f"client:{n} POST /charges #1", *(f"client:{n} {step}" for step in steps)) for n in (1, 2)
     ]
     assert result.found is None
     assert result.coverage.orders == _interleavings(*lanes)
     assert result.coverage.exhausted
-    assert result.coverage.sentences() == [f"all {comb(6, 3)} orders {OF}: explored"]
+    assert result.coverage.sentences() == [
+        f"all {comb(6, 3)} orders {OF}: explored",
+        "3 run(s) with all at once, which are samples",
+    ]
 
 
 async def test_a_race_is_found_by_one_deviation_and_shrunk_to_it() -> None:
@@ -93,11 +95,12 @@ async def test_a_race_is_found_by_one_deviation_and_shrunk_to_it() -> None:
 
 
 async def test_without_time_for_all_nothing_is_called_all() -> None:
-    result = await explore(runs_of(inserts_then_looks), runs=7)
+    result = await explore(runs_of(inserts_then_looks), runs=8)
 
     assert not result.coverage.exhausted
     assert result.coverage.sentences() == [
-        f"7 orders {OF}, within the budget: every order with at most 1 {DEVIATIONS}"
+        f"7 orders {OF}, within the budget: every order with at most 1 {DEVIATIONS}",
+        "1 run(s) with all at once, which are samples",
     ]
 
 
@@ -136,8 +139,8 @@ async def test_chance_comes_after_and_says_its_bound() -> None:
 
     assert result.coverage.sampled == 10
     assert result.coverage.exhausted
-    assert result.coverage.bound == Bound(lanes=4, steps=6, depth=2, runs=5)
-    assert result.coverage.sentences()[1:] == [
+    assert result.coverage.bound == Bound(lanes=2, steps=6, depth=2, runs=5)
+    assert result.coverage.sentences()[2:] == [
         "10 run(s) by chance, which are samples",
         str(result.coverage.bound),
     ]
@@ -150,10 +153,11 @@ async def test_a_race_inside_one_statement_is_found_by_all_at_once_only() -> Non
         ran = await make(chooser, all_at_once)
         return ran if ran.course.together else Ran(None, ran.course)
 
-    result = await explore(only_together, chance=200)
+    result = await explore(only_together)
 
-    assert result.coverage.exhausted
     assert result.found is not None
+    assert result.found.after == 2
+    assert result.coverage.complete == 1  # what one deviation would have found is preferred
     assert ALL_AT_ONCE in {choice.takes for choice in result.found.tape.choices}
     assert (await smallest(only_together, result.found, most_runs=500)).failed == 20
 

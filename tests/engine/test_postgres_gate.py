@@ -64,7 +64,7 @@ async def test_a_statement_waits_for_its_release(
     statement.release()
     await inserting
 
-    assert str(statement.place) == "database:1 INSERT INTO charges #1"
+    assert str(statement.place) == "background:1 INSERT INTO charges #1"
     assert (before, await charges(direct)) == (0, 1)
     assert gate.parking.parked() == ()
 
@@ -293,22 +293,117 @@ async def test_a_named_statement_survives_that_its_first_use_is_refused(
 
 
 @pytest.mark.usefixtures("direct")
-async def test_connections_are_numbered_by_their_first_use(gate: PostgresGate, url: str) -> None:
+async def test_a_connection_stays_with_the_chain_that_opened_its_transaction(
+    gate: PostgresGate, url: str
+) -> None:
     async with (
-        await AsyncConnection.connect(url, autocommit=True) as early,
-        await AsyncConnection.connect(url, autocommit=True) as late,
+        await AsyncConnection.connect(url) as pooled,
+        await AsyncConnection.connect(url, autocommit=True) as other,
     ):
         gate.parking.arm()
-        second = asyncio.create_task(late.execute("DELETE FROM charges"))
-        await arrival(gate.parking, "DELETE FROM charges")
-        first = asyncio.create_task(early.execute("UPDATE charges SET id = 2"))
-        await arrival(gate.parking, "UPDATE charges")
-
-        lanes = {event.place.what: event.place.lane for event in gate.parking.parked()}
+        gate.parking.chains.moves("client:1")
+        deleting = asyncio.create_task(pooled.execute("DELETE FROM charges"))
+        first = await held(gate, "DELETE FROM charges")
+        gate.parking.release(first)
+        await deleting
+        gate.parking.chains.moves("client:2")
+        committing = asyncio.create_task(pooled.commit())
+        updating = asyncio.create_task(other.execute("UPDATE charges SET id = 2"))
+        second, third = await held(gate, "COMMIT"), await held(gate, "UPDATE charges")
+        gate.parking.release(second)
+        await committing
+        gate.parking.chains.moves("client:2")
+        again = asyncio.create_task(pooled.execute("DELETE FROM charges"))
+        fourth = await held(gate, "DELETE FROM charges")
         gate.parking.disarm()
-        await asyncio.gather(first, second)
+        await asyncio.gather(updating, again)
 
-    assert lanes == {"DELETE FROM charges": "database:1", "UPDATE charges": "database:2"}
+    assert [str(each.place) for each in (first, second, third, fourth)] == [
+        "client:1 DELETE FROM charges #1",
+        "client:1 COMMIT #1",
+        "client:2 UPDATE charges #1",
+        "client:2 DELETE FROM charges #1",
+    ]
+
+
+async def test_who_was_blocked_hears_of_it_when_its_turn_has_come(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    async with (
+        await AsyncConnection.connect(url) as first,
+        await AsyncConnection.connect(url) as second,
+    ):
+        await first.execute(INSERT)
+        gate.parking.arm()
+        gate.parking.chains.moves("client:2")
+        waiting = asyncio.create_task(second.execute(INSERT + " ON CONFLICT DO NOTHING"))
+        gate.parking.release(await held(gate, "INSERT INTO charges"))
+        while not (blocked := await pids_that_wait(direct)):
+            await asyncio.sleep(0)
+        whose = gate.chains_of(blocked)
+        gate.parking.rest()
+        gate.parking.chains.moves("client:1")
+        committing = asyncio.create_task(first.commit())
+        gate.parking.release(await held(gate, "COMMIT"))
+        await committing
+
+        woken = await arrival(gate.parking, "INSERT INTO charges")
+        told_before_its_turn = waiting.done()
+        gate.parking.release(woken)
+        inserted = (await waiting).rowcount
+        moving = gate.parking.chains.moving
+        gate.parking.disarm()
+
+    assert whose == ["client:2"]
+    assert (woken.standing, str(woken.place)) == ("woken", "client:2 INSERT INTO charges #1")
+    assert not told_before_its_turn
+    assert (inserted, moving) == (0, "client:2")
+    assert await charges(direct) == 1
+
+
+async def test_who_was_blocked_is_told_at_once_where_nothing_is_held_any_more(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    async with (
+        await AsyncConnection.connect(url) as first,
+        await AsyncConnection.connect(url) as second,
+    ):
+        await first.execute(INSERT)
+        gate.parking.arm()
+        waiting = asyncio.create_task(second.execute(INSERT + " ON CONFLICT DO NOTHING"))
+        gate.parking.release(await held(gate, "INSERT INTO charges"))
+        while not await pids_that_wait(direct):
+            await asyncio.sleep(0)
+        gate.parking.rest()
+        gate.parking.disarm()
+        await first.commit()
+        inserted = (await waiting).rowcount
+
+    assert inserted == 0
+
+
+async def test_who_is_cut_off_while_blocked_leaves_nothing_parked(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    async with await AsyncConnection.connect(url) as first:
+        second = await AsyncConnection.connect(url)
+        await first.execute(INSERT)
+        gate.parking.arm()
+        waiting = asyncio.create_task(second.execute(INSERT))
+        gate.parking.release(await held(gate, "INSERT INTO charges"))
+        while not await pids_that_wait(direct):
+            await asyncio.sleep(0)
+        gate.parking.rest()
+        committing = asyncio.create_task(first.commit())
+        gate.parking.release(await held(gate, "COMMIT"))
+        await committing
+        await arrival(gate.parking, "INSERT INTO charges")
+        await gate.cut_off()
+        with pytest.raises(psycopg.OperationalError):
+            await waiting
+        await second.close()
+
+    assert gate.parking.parked() == ()
 
 
 async def test_who_waits_for_a_lock_is_told_from_who_has_done(

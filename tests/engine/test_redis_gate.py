@@ -95,7 +95,7 @@ async def test_a_command_waits_for_its_release(
 
     assert await setting
     assert (before, await direct.get("idem:k-1")) == (None, "claimed")
-    assert str(command.place) == "redis:1 SET idem #1"
+    assert str(command.place) == "background:1 SET idem #1"
 
 
 async def test_a_connection_cut_before_a_command_leaves_nothing(

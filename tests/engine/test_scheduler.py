@@ -9,9 +9,9 @@ from math import comb
 from aiohttp import ClientSession, web
 
 from onecharge.engine.boundaries import ProviderGate, WebhookGate, stop
-from onecharge.engine.chooser import Boring, Odometer, Replay, Taping
+from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Odometer, Replay, Taping
 from onecharge.engine.parking import Parking
-from onecharge.engine.scheduler import ALL_AT_ONCE, Course, Operation, Scheduler
+from onecharge.engine.scheduler import Course, Operation, Scheduler
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.toys import Toy, Way, two
@@ -46,7 +46,7 @@ async def test_every_order_of_two_requests_happens_once_and_some_charge_twice() 
 def _one_ends_before_the_other_looks(order: Sequence[str]) -> bool:
     place = {name: at for at, name in enumerate(order)}
     return any(
-        place[f"database:{a} INSERT INTO keys #1"] < place[f"database:{b} SELECT FROM keys #1"]
+        place[f"client:{a} INSERT INTO keys #1"] < place[f"client:{b} SELECT FROM keys #1"]
         for a, b in ((1, 2), (2, 1))
     )
 
@@ -59,14 +59,12 @@ async def test_who_waits_for_a_lock_is_seen_to_wait_and_nothing_is_waited_for_by
     assert odometer.exhausted
     assert all(course.counts and not course.silences for course, _ in runs)
     assert all(len(toy.charges) == 1 for _, toy in runs)
-    statements = [
-        [name for name in course.releases if name.startswith("database")] for course, _ in runs
-    ]
+    statements = [[name for name in course.releases if "POST" not in name] for course, _ in runs]
     assert [
-        "database:1 SELECT FOR UPDATE #1",
-        "database:2 SELECT FOR UPDATE #1",
-        "database:1 COMMIT #1",
-        "database:2 COMMIT #1",
+        "client:1 SELECT FOR UPDATE #1",
+        "client:2 SELECT FOR UPDATE #1",
+        "client:1 COMMIT #1",
+        "client:2 COMMIT #1",
     ] in statements
 
 
@@ -76,7 +74,7 @@ async def test_a_lock_that_cannot_be_asked_for_is_told_by_silence() -> None:
     chooser = Replay(lock_first)
     course = await Scheduler(toy.parking, chooser, patience_s=PATIENCE_S).run(two(toy, Toy.locks))
 
-    assert course.releases[3:5] == ["database:2 SELECT FOR UPDATE #1", "database:1 COMMIT #1"]
+    assert course.releases[3:5] == ["client:2 SELECT FOR UPDATE #1", "client:1 COMMIT #1"]
     assert course.silences == 1
     assert len(toy.charges) == 1
     assert not course.stuck
@@ -90,11 +88,11 @@ async def test_boringly_one_operation_runs_to_its_end_before_the_next_begins() -
 
     assert course.releases == [
         "client:1 POST /charges #1",
-        "database:1 SELECT FROM keys #1",
-        "database:1 INSERT INTO keys #1",
+        "client:1 SELECT FROM keys #1",
+        "client:1 INSERT INTO keys #1",
         "client:2 POST /charges #1",
-        "database:2 SELECT FROM keys #1",
-        "database:2 INSERT INTO keys #1",
+        "client:2 SELECT FROM keys #1",
+        "client:2 INSERT INTO keys #1",
     ]
     assert toy.charges == ["by 1"]
 
@@ -123,7 +121,7 @@ async def test_who_waits_by_choice_is_no_silence_and_costs_nobody_patience() -> 
 
     # The first stood still all the while, for longer than patience lasts, and went on at the end.
     assert course.releases[:2] == ["client:1 POST /charges #1", "client:2 POST /charges #1"]
-    assert course.releases[-1] == "database:1 INSERT INTO keys #1"
+    assert course.releases[-1] == "client:1 INSERT INTO keys #1"
     assert (course.counts, course.silences) == (True, 0)
 
 
@@ -226,12 +224,12 @@ async def test_a_provider_call_waits_at_each_seam_and_its_webhook_before_it_leav
     assert course.releases[:3] == [
         "client:1 POST #1",
         "client:2 POST #1",
-        "provider:2 charge.create on_receive #1",
+        "client:2 charge.create on_receive #1",
     ]
     assert sorted(course.releases[3:]) == [
-        "provider:1 charge.create after_commit #1",
-        "provider:1 charge.create on_receive #1",
-        "provider:2 charge.create after_commit #1",
+        "client:1 charge.create after_commit #1",
+        "client:1 charge.create on_receive #1",
+        "client:2 charge.create after_commit #1",
         "webhook:1 charge.captured #1",
         "webhook:2 charge.captured #1",
     ]

@@ -16,13 +16,13 @@ class Toy:
         self.rows: set[str] = set()
         self.charges: list[str] = []
         self.lock = asyncio.Lock()
-        self.waiting = 0
+        self.waiting: set[str] = set()
 
-    async def blocked(self) -> int:
-        return self.waiting
+    async def blocked(self) -> set[str]:
+        return set(self.waiting)
 
     async def statement(self, who: int, what: str) -> None:
-        await stop(self.parking, f"database:{who}", what)
+        await stop(self.parking, f"client:{who}", what, standing="under way")
 
     async def looks_then_inserts(self, who: int) -> None:
         await self.statement(who, "SELECT FROM keys")
@@ -34,9 +34,9 @@ class Toy:
 
     async def locks(self, who: int) -> None:
         await self.statement(who, "SELECT FOR UPDATE")
-        self.waiting += 1
+        self.waiting.add(f"client:{who}")
         await self.lock.acquire()
-        self.waiting -= 1
+        self.waiting.discard(f"client:{who}")
         known = "key" in self.rows
         await self.statement(who, "COMMIT")
         self.rows.add("key")

@@ -110,9 +110,9 @@ async def resources(app: web.Application) -> AsyncIterator[None]:
         db.execute("CREATE TABLE IF NOT EXISTS notes (name text, state text)")
     async with (
         AsyncConnectionPool(
-            # It does not grow: the same run then uses the same connections.
+            # It grows: whose a statement is must not be told by the connection.
             url,
-            min_size=3,
+            min_size=1,
             max_size=3,
             open=False,
             kwargs={"autocommit": True},
