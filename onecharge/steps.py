@@ -139,12 +139,13 @@ class Advance(Act):
 class Forge(Act):
     """Somebody tells the service an untrue story of each order.
 
-    It shows the order's charge, or one that never was, in another ``status``.
+    It shows the order's charge, or one that never was, in another ``status``; ``type`` is what
+    the provider is said to tell of, in the words of its dialect.
     """
 
     do: Literal["forge"]
     orders: tuple[Serial, ...] = ()
-    type: str = "charge.captured"
+    type: Literal["charge.captured", "charge.declined", "charge.refunded"] = "charge.captured"
     status: Literal["captured", "declined", "refunded"] = "captured"
     signature: Literal["wrong", "missing", "old", "foreign"] = "wrong"
     copies: int = Field(default=1, ge=1, le=100)

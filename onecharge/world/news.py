@@ -39,9 +39,8 @@ def forge(world: "World", order: Order, step: Forge) -> bool:
     charge = in_status(shown, Status(step.status))
     age_s = _LONG_AGO_S if step.signature == "old" else 0.0
     told = []
-    for copy in range(step.copies):
-        event_id = f"evt_forged_{len(provider.deliveries.by_id) + 1}_{copy}"
-        type_ = provider.dialect.event_type(step.type)
+    for type_ in provider.dialect.told_as(step.type) * step.copies:
+        event_id = f"evt_forged_{len(provider.deliveries.by_id) + 1}"
         event = Event(event_id, type_, charge, None, simulator.clock.now(), None)
         told += simulator.forge(event, Tamper(step.signature, age_s=age_s))
     return bool(told)

@@ -96,6 +96,12 @@ NEWS: Final[dict[tuple[str, bool], tuple[str, str]]] = {
     ("charge.cancelled", True): ("intent.cancelled", "charge.released"),
 }
 
+IN_WORDS: Final = {fact: names for (fact, authorised), names in reversed(NEWS.items())}
+"""What the bank did, at once where it can be: news of the intent, the charge."""
+
+TOLD: Final[dict[str, tuple[str, ...]]] = {**IN_WORDS, "charge.refunded": ("charge.refunded",)}
+"""By which news a desk tells of anything that happens to a charge."""
+
 INTENT_NEWS: Final = frozenset({"intent.created", *(of_intent for of_intent, _ in NEWS.values())})
 """What is news of an intent, not of its charge."""
 

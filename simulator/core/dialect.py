@@ -64,6 +64,12 @@ class Dialect(Protocol):
     def event_type(self, name: str) -> str:
         """Return this provider's name for an event that a desk names neutrally."""
 
+    def told_as(self, fact: str) -> tuple[str, ...]:
+        """Return this provider's names for the events by which it tells what a bank did.
+
+        ``fact`` is ``charge.captured``, ``charge.declined`` and so on.
+        """
+
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a webhook secret is well-formed."""
 

@@ -8,7 +8,7 @@ Rule 2: what a charge and its intent look like in a status is one row of ``INTEN
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from simulator.core.cashier import NEWS
+from simulator.core.cashier import IN_WORDS
 from simulator.core.charges import Charge, Status
 from simulator.core.customers import Customer, Method
 from simulator.core.desk_results import IntentCharge, IntentRefund, Newsworthy
@@ -31,7 +31,6 @@ INTENT_STATUS: Final[dict[Status, IntentStatus]] = {
 """What an intent looks like while its charge looks so."""
 
 _LIE: Final = "do_not_honor"
-_FACTS: Final = {fact: names for (fact, authorised), names in reversed(NEWS.items())}
 
 
 def disguised(event: Event, guise: Guise, now: float, named: "Callable[[str], str]") -> Event:
@@ -122,7 +121,7 @@ def _type_of(event: Event, guise: Guise, named: "Callable[[str], str]") -> str:
     """Return the type of a disguised event; a fact that is the same everywhere is translated."""
     if guise.type is None:
         return event.type
-    about_intent, about_charge = _FACTS.get(guise.type, (None, None))
+    about_intent, about_charge = IN_WORDS.get(guise.type, (None, None))
     match event.thing:
         case Intent() if about_intent is not None:
             return named(about_intent)

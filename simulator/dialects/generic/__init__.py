@@ -140,6 +140,10 @@ class Generic:
         """Return the name itself: it is neutral already."""
         return name
 
+    def told_as(self, fact: str) -> tuple[str, ...]:
+        """Return the fact itself: each is one event."""
+        return (fact,)
+
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a secret is ``whsec_`` and base64 of something."""
         try:

@@ -20,6 +20,7 @@ from typing import ClassVar, Final
 from urllib.parse import urlencode
 
 from simulator.core.calls import ChargeParams, EventParams, Operation, Unreadable
+from simulator.core.cashier import TOLD
 from simulator.core.desk_results import (
     IntentDeclined,
     IntentRefused,
@@ -147,6 +148,10 @@ class Stripe:
     def event_type(self, name: str) -> str:
         """Return what this provider calls a piece of the desk's news."""
         return webhooks.EVENT_TYPES[name]
+
+    def told_as(self, fact: str) -> tuple[str, ...]:
+        """Return what this provider calls the news of an intent and of its charge."""
+        return tuple(webhooks.EVENT_TYPES[name] for name in TOLD[fact])
 
     def accepts_secret(self, secret: str) -> bool:
         """Tell whether a secret is ``whsec_`` and something printable."""
