@@ -1,0 +1,111 @@
+"""Right services on a machine that has no time for them: run after run, and no alarm.
+
+    python benchmarks/contention.py [--runs 20] [--example NAME] [--seed 1] [--json FILE]
+
+Beside each run, a process for each core does nothing but count. Every example that is right is
+verified with the scenarios in which each boundary repeats itself, each run with a seed of its own.
+Exit code 1 if a right service was called violated: the report's folder is said.
+"""
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from figures import Figures, arguments
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.examples.conftest import AT_EVERY_BOUNDARY, EXAMPLES
+from tests.examples.test_four_ways_to_take_money import quick, running
+
+RIGHT: Final = (
+    "fastapi_stripe",
+    "django_orm",
+    "express_stripe",
+    "behind_login",
+    "price_list",
+    "webhook_first",
+    "queue_202",
+)
+ATTACHED: Final = frozenset({"queue_202"})
+ENDED: Final = {0: "holds", 1: "violated", 3: "unknown"}
+
+
+def main() -> int:
+    """Run, count, print, and return 1 on the first false alarm."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument("--example", choices=RIGHT, action="append")
+    asked = parser.parse_args()
+    runs = max(1, asked.runs // 10) if asked.quick else asked.runs
+    figures = Figures(f"right services under contention, {runs} runs each")
+    alarms = 0
+    with contention():
+        for name in asked.example or RIGHT:
+            ended = Counter(one_run(name, seed) for seed in range(asked.seed, asked.seed + runs))
+            for verdict in ENDED.values():
+                target = "0" if verdict == "violated" else ""
+                figures.add(f"{name}: {verdict}", ended[verdict], "runs", target)
+            alarms += ended["violated"]
+    figures.show()
+    if asked.json:
+        figures.write(asked.json)
+    return int(bool(alarms))
+
+
+def one_run(name: str, seed: int) -> str:
+    """Verify a copy of an example once, and return the verdict."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        copy = Path(folder) / name
+        shutil.copytree(EXAMPLES / name, copy, ignore=shutil.ignore_patterns("*.db", ".onecharge"))
+        if (EXAMPLES / "node_modules").is_dir():
+            (Path(folder) / "node_modules").symlink_to(EXAMPLES / "node_modules")
+        file = quick(copy / "onecharge.toml")
+        if name in ATTACHED:
+            file = stack.enter_context(running(file))
+        scenarios = [word for each in AT_EVERY_BOUNDARY for word in ("--scenario", each)]
+        command = [sys.executable, "-m", "onecharge", "verify", "--service", str(file)]
+        ended = subprocess.run(  # noqa: S603 - our own command
+            [*command, *scenarios, "--seed", str(seed)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    verdict = ENDED.get(ended.returncode, f"exit code {ended.returncode}")
+    print(f"{name} {seed}: {verdict}", flush=True)
+    if verdict != "holds":
+        print(ended.stdout[-4_000:], ended.stderr[-4_000:], flush=True)
+    assert ended.returncode in ENDED, verdict
+    return verdict
+
+
+@contextmanager
+def contention() -> Iterator[None]:
+    """Keep every core busy while the block lasts."""
+    busy = [multiprocessing.Process(target=_count, daemon=True) for _ in range(os.cpu_count() or 1)]
+    for each in busy:
+        each.start()
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+
+
+def _count() -> None:
+    number = 0
+    while True:
+        number += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
