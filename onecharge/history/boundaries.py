@@ -31,6 +31,9 @@ def open_boundary(
 ) -> tuple[Boundary, str]:
     """Return the boundary that two charges of one order came through, and the likely cause."""
     one, two = calls.get(first.call or ""), calls.get(second.call or "")
+    if one is not None and two is not None and two.received < one.received:
+        # What was asked for first may be held, and be done last.
+        first, second, one, two = second, first, two, one
     began = second.created if two is None else two.received
     if event := _delivered_at(story, began):
         return PROVIDER_TO_RECEIVER, f"{second.id} was made while {event} was being delivered"
@@ -62,7 +65,7 @@ def _at_once(story: OrderStory, one: Call | None, began: int) -> bool:
         return True
     # The provider may be quick, or the first client may have given up: then the calls do not
     # overlap, but the requests did, in a service that was told how the first one ended.
-    waiting = sum(a.in_flight_at(one.received) and a.in_flight_at(began) for a in story.attempts)
+    waiting = sum(a.in_flight_at(began) for a in story.attempts)
     beside = any(one.under_way_at(a.invoked) and a.invoked < began for a in story.attempts)
     return one.answered and (waiting > 1 or beside)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from onecharge.explanation import Argument, explained
 from onecharge.history.assembly import case_of
 from onecharge.history.buckets import Bucket
 from onecharge.history.case import Case
@@ -48,16 +49,6 @@ class About:
     service: str
     seed: int | None = None
     began: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """Why it is wrong: let this be so; then that must hold; however, this was seen."""
-
-    let: str
-    then: str
-    however: tuple[str, ...]
-    so: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +160,6 @@ def page_of(run: RunVerdict, about: About, read: Reader) -> Page:
 
 
 def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
-    claims = {invariant.name: invariant.claim for invariant in invariants()}
     cases: dict[str, tuple[Case, Sequence[Record]]] = {}
     drawn: dict[tuple[str, str | None], int] = {}
     for number, finding in enumerate(found, start=1):
@@ -178,6 +168,7 @@ def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
             records = read(name)
             cases[name] = case_of(records), records
         case, records = cases[name]
+        why = explained(case, finding.invariant, first, records=records)
         shown_at = drawn.setdefault((name, first.order), number)
         yield Told(
             invariant=finding.invariant,
@@ -186,10 +177,10 @@ def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
             more=finding.more,
             at_risk=money(first.at_risk_minor, first.currency) if first.at_risk_minor else "",
             repeat=finding.scenario.repeat,
-            boundary=str(first.boundary),
-            cause=first.cause,
-            guard=first.guard,
-            argument=_argument(first, claims.get(finding.invariant, ""), case),
+            boundary=str(why.boundary),
+            cause=why.likely,
+            guard=why.guard,
+            argument=why.argument,
             evidence=first.evidence,
             diagram=_story(first, case, records) if shown_at == number else None,
             drawn_at=shown_at if first.order and shown_at != number else None,
@@ -198,32 +189,6 @@ def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
 
 def _story(violation: Violation, case: Case, records: Sequence[Record]) -> Diagram | None:
     return diagram_of(case, records, violation.order, {piece.index for piece in violation.evidence})
-
-
-def _argument(violation: Violation, claim: str, case: Case) -> Argument:
-    provider = [piece for piece in violation.evidence if piece.side == "provider"]
-    # Where the provider has nothing to say against the claim, the other sides do.
-    seen = provider if len(provider) > 1 else violation.evidence
-    return Argument(
-        let=_let(violation, case),
-        then=claim,
-        however=tuple(f"#{piece.index} {piece.side}: {piece.says}" for piece in seen),
-        so=violation.says,
-    )
-
-
-def _let(violation: Violation, case: Case) -> str:
-    story = case.orders.get(violation.order or "")
-    if story is None:
-        return f"{len(case.sent)} orders, each sent to be paid once"
-    presses = len(story.attempts)
-    words = [f"{story.order}, an order of {money(story.amount_minor, story.currency)}"]
-    words.append(f"asked for {presses} time{'s' * (presses != 1)}")
-    if len(story.keys) == 1:
-        words.append(f"always under the key {story.keys[0]}")
-    elif story.keys:
-        words.append(f"under {len(story.keys)} keys")
-    return ", ".join(words)
 
 
 def _scenario(scenario: ScenarioVerdict) -> ScenarioRow:

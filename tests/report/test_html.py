@@ -62,7 +62,7 @@ def test_the_page_says_what_a_person_needs(tale: "Tale") -> None:
         "ord-1 was charged 2 times",
         REPEAT,
         "client → API: open",
-        "Likely cause two requests of the client were executed at once",
+        "Likely cause both requests had looked before either had claimed the key",
         "Usual guard reserve the client's key",
         "What happened to ord-1",
         "Why this is wrong Let ord-1, an order of 5.00 EUR",
