@@ -45,6 +45,10 @@ class Chains:
             self._of.pop(who, None)
         return self._of.setdefault(who, self.moving)
 
+    def belongs(self, who: Hashable, chain: str) -> None:
+        """Take in whose it is, whoever moves."""
+        self._of[who] = chain
+
     def known(self, who: Hashable) -> str | None:
         """Return the chain to which something happened last, if there was one."""
         return self._of.get(who)

@@ -11,7 +11,7 @@ Rule 4: the first violation ends the exploration; what led to it is a tape. One 
 Rule 5: whoever asks makes the runs and knows the time.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -65,10 +65,14 @@ class Found:
 
 @dataclass(slots=True)
 class Coverage:
-    """What was explored of one scope. ``what`` and ``observed`` are words for the sentence."""
+    """What was explored of one scope. ``what`` and ``observed`` are words for the sentence.
+
+    ``unasked`` is what the service says to its stores of its own accord, which nothing held.
+    """
 
     what: str
     observed: str
+    unasked: Sequence[str] = ()
     orders: set[tuple[str, ...]] = field(default_factory=set, repr=False)
     runs: int = 0
     unlike: int = 0
@@ -97,6 +101,10 @@ class Coverage:
             )
         if self.unlike:
             said.append(f"{self.unlike} run(s) were hurried or stuck and count as samples")
+        if self.unasked:
+            said.append(
+                f"what the service says of its own accord passed unheld: {', '.join(self.unasked)}"
+            )
         if self.silences:
             said.append(f"that nothing moved was told by silence alone {self.silences} time(s)")
         if self.in_step:

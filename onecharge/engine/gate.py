@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from onecharge.engine.door import Door
+from onecharge.engine.habits import Habits
 from onecharge.engine.parking import Parking, Place, Standing
 
 OrderOf = Callable[[str, bytes], "str | None"]
@@ -142,6 +143,7 @@ class Gate(ABC):
     def __init__(self, parking: Parking | None = None, *, order_of: OrderOf = nobodys) -> None:
         self.parking = parking or Parking()
         self.order_of = order_of
+        self.habits = Habits()
         self.complaints: list[str] = []
         """What clients tried that cannot work here, each in one sentence."""
         self._door = Door(self._welcome)
@@ -160,7 +162,8 @@ class Gate(ABC):
     @property
     def attentive(self) -> bool:
         """Whether anything is to be done with commands but to pass them on."""
-        return self.parking.armed or bool(self._acts) or bool(self._delays)
+        busy = self.parking.armed or self.habits.listening
+        return busy or bool(self._acts) or bool(self._delays)
 
     @property
     def connections(self) -> int:

@@ -11,10 +11,11 @@ Rule 2: a statement that is still worked on when nothing else moves is blocked. 
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from onecharge.engine.chains import BACKGROUND
 from onecharge.engine.postgres_refusals import REFUSALS, Refusal
-from onecharge.engine.postgres_statement import Loss, Statement, Woken
+from onecharge.engine.postgres_statement import Loss, Statement, Transaction, Woken
 from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.statements import commits, for_its_own_sake, head
+from onecharge.engine.statements import commits, ends, for_its_own_sake, head, words
 from onecharge.engine.way import Way
 from onecharge.engine.wire import postgres as wire
 from onecharge.engine.wire.postgres import Piece
@@ -54,6 +55,7 @@ class Gated(Way[Piece, Statement]):
         self._discarding = False
         self._loss = Loss.NONE
         self._blocked: Woken | None = None
+        self._transaction = Transaction.EMPTY
         self._dropping = False
         """Whether the parts to come belong to a large message that is not sent."""
         gate.joined(self)
@@ -175,12 +177,27 @@ class Gated(Way[Piece, Statement]):
             return
         parking, status = self.gate.parking, self._awaited.status
         chain = parking.chains.of(self, stays=status != IDLE)
-        if for_its_own_sake(text, status):
+        if status == IDLE:
+            self._transaction = Transaction.EMPTY
+        if for_its_own_sake(text, status) or self._is_a_habit(text):
             self._put(*pieces)
             return
+        self._transaction = Transaction.ASKED_FOR
         place = parking.places.next(chain, head(text))
         self.held = Statement(self, place, text, pieces)
         self.gate.arrived(self.held)
+
+    def _is_a_habit(self, text: str) -> bool:
+        """Tell whether the service says it of its own accord, or ends what it so began."""
+        habits = self.gate.habits
+        if ends(text):
+            return habits.listening or self._transaction is Transaction.HABITS
+        asked_for = self._transaction is Transaction.ASKED_FOR and not habits.listening
+        if asked_for or not habits.takes(words(text)):
+            return False
+        self._transaction = Transaction.HABITS
+        self.gate.parking.chains.belongs(self, BACKGROUND)
+        return True
 
     def _put(self, *pieces: Piece, whose: Statement | None = None, lost: bool = False) -> None:
         for piece in pieces:
@@ -234,7 +251,7 @@ class Gated(Way[Piece, Statement]):
             self.end()
             return
         if statement.simple:
-            text, instead = _brought_about(refusal, commit=commit)
+            text, instead = refusal.brought_about(commit=commit)
             self._out.append(wire.query(text))
             self._awaited.asked(Owed(b"Q", statement, instead=instead))
             self._discard_rest_of(statement.pieces[-1])
@@ -249,7 +266,7 @@ class Gated(Way[Piece, Statement]):
         """Send what makes the statement and its portal, and in place of the Execute our own."""
         *before, _ = pieces
         self._put(*before)
-        text, instead = _brought_about(refusal, commit=commit)
+        text, instead = refusal.brought_about(commit=commit)
         for kind, data in wire.run_apart(_OURS, text):
             self._out.append(data)
             execute = kind == b"E"
@@ -333,10 +350,3 @@ class Gated(Way[Piece, Statement]):
             self._blocked.withdraw()
         super()._client_gone()
         self.gate.forget_key(self._key)
-
-
-def _brought_about(refusal: Refusal, *, commit: bool) -> tuple[str, dict[bytes, bytes]]:
-    """Return the statement that has a refusal come about, and what the client is told for what."""
-    if commit:
-        return "ROLLBACK", {b"C": refusal.message}
-    return refusal.raised, {b"E": refusal.message}

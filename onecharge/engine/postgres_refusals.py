@@ -26,9 +26,14 @@ class Refusal:
         """What the client is told."""
         return error(self.code, self.text, severity="FATAL" if self.fatal else "ERROR")
 
+    def brought_about(self, *, commit: bool) -> tuple[str, dict[bytes, bytes]]:
+        """Return the statement that has it come about, and what the client is told for what."""
+        if commit:
+            return "ROLLBACK", {b"C": self.message}
+        return self._raised, {b"E": self.message}
+
     @property
-    def raised(self) -> str:
-        """The statement that raises it."""
+    def _raised(self) -> str:
         words = f"RAISE EXCEPTION USING ERRCODE = '{self.code}', MESSAGE = '{self.text}';"
         return f"DO $onecharge$BEGIN {words} END$onecharge$"
 

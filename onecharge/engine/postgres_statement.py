@@ -24,6 +24,17 @@ class Loss(Enum):
     """Everything has been sent: the connection ends as soon as it is done."""
 
 
+class Transaction(Enum):
+    """What was said on a connection since it was idle."""
+
+    EMPTY = auto()
+    """Nothing that may be held."""
+    HABITS = auto()
+    """Only what the service says of its own accord."""
+    ASKED_FOR = auto()
+    """Something that somebody waits for."""
+
+
 class Statement(Held):
     """A statement that is held: a Query, or what belongs to an Execute."""
 

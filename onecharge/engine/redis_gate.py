@@ -193,7 +193,9 @@ class Gated(Way[Piece, Command]):
             return False
         if self._queueing and redis_commands.name(said) != "EXEC":
             return False
-        return not redis_commands.for_its_own_sake(said)
+        if redis_commands.for_its_own_sake(said):
+            return False
+        return self._queueing or not self.gate.habits.takes(redis_commands.head(said))
 
     def _put(self, said: list[bytes], piece: Piece, *, lost: bool = False) -> None:
         verb = redis_commands.name(said)

@@ -14,15 +14,16 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
-import psycopg
-
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping
 from onecharge.engine.explorer import Coverage, Ran
+from onecharge.engine.listening import LISTEN_S, learn_habits
+from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
 from onecharge.engine.scheduler import SILENCE_S, Operation, Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
+from onecharge.engine.statements import head
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
 from onecharge.phases import announce
@@ -44,36 +45,8 @@ WHERE_LOCKS_ARE_SEEN_S: Final = 0.5
 
 BATCH: Final = 25
 """After so many runs they are healed and judged together."""
-
-_WAIT_FOR_LOCKS: Final = "SELECT pid FROM pg_locks WHERE NOT granted"
-"""Whoever ends a transaction grants its locks to who waits, before they are even awake."""
-
-
-class Locks:
-    """Tells whose statements wait for a lock, over a connection of its own."""
-
-    def __init__(self, world: World, connection: psycopg.AsyncConnection | None) -> None:
-        self._gate = world.database_gate
-        self._connection = connection
-
-    @classmethod
-    @asynccontextmanager
-    async def of(cls, world: World) -> AsyncIterator[Self]:
-        """Yield what can tell it, as long as the context lasts."""
-        if world.database_gate is None:
-            yield cls(world, None)
-            return
-        async with await psycopg.AsyncConnection.connect(
-            world.database_url, autocommit=True
-        ) as connection:
-            yield cls(world, connection)
-
-    async def blocked(self) -> list[str]:
-        """Return the chains that wait, one for each statement."""
-        if self._connection is None or self._gate is None or not self._gate.working:
-            return []
-        found = await (await self._connection.execute(_WAIT_FOR_LOCKS)).fetchall()
-        return self._gate.chains_of([pid for (pid,) in found])
+_SOONER: Final = 0.9
+"""Who is waited for goes on when so much of the time is over after which it would be given up."""
 
 
 class Stage:
@@ -116,19 +89,32 @@ class Stage:
     @classmethod
     @asynccontextmanager
     async def set_up(
-        cls, world: World, scope: Scope, *, seed: int, bound_s: float, repeat: str
+        cls,
+        world: World,
+        scope: Scope,
+        *,
+        seed: int,
+        bound_s: float,
+        repeat: str,
+        listen_s: float = LISTEN_S,
     ) -> AsyncIterator[Self]:
-        """Yield a stage on which the gates are on duty as long as the context lasts."""
+        """Yield a stage on which the gates are on duty as long as the context lasts.
+
+        Before, it is listened for so long to what the service says to its stores unasked.
+        """
         async with AsyncExitStack() as stack:
             locks = await stack.enter_async_context(Locks.of(world))
             stage = cls(world, scope, locks, seed=seed, bound_s=bound_s, repeat=repeat)
             stack.enter_context(stage._webhooks.on_duty())
             stack.enter_context(stage._provider.on_duty())
+            if world.gates and listen_s:
+                await stage._listen(listen_s)
             yield stage
 
     def coverage(self) -> Coverage:
         """Return the record of what is covered, still empty."""
-        return Coverage(self.scope.what, self._observed)
+        known = [words for gate in self._world.gates for words in gate.habits.known]
+        return Coverage(self.scope.what, self._observed, sorted({head(words) for words in known}))
 
     @property
     def violated(self) -> ScenarioVerdict | None:
@@ -173,6 +159,19 @@ class Stage:
         )
         self.verdicts.append(verdict)
         return verdict
+
+    async def _listen(self, listen_s: float) -> None:
+        """Learn what the service says to its stores of its own accord (``listening.py``)."""
+        order, file = self._next_order(), self._world.service_file
+        customers = Customers.in_world(self._world, self._recorder)
+        await learn_habits(
+            self._parking,
+            self._world.gates,
+            lambda: customers.press(order, file.timing.answers_within_s),
+            listen_s=min(listen_s, _SOONER * file.provider.timeout_s),
+            patience_s=self._patience_s + file.timing.calls_provider_within_s,
+        )
+        await self._told_of_everything(order)
 
     def _next_order(self) -> Order:
         if not self._left:

@@ -37,6 +37,7 @@ _LOCKING: Final = re.compile(
     r"\bFOR\s+(?:NO\s+KEY\s+)?UPDATE\b|\bFOR\s+(?:KEY\s+)?SHARE\b", re.IGNORECASE
 )
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$", re.DOTALL)
+_VALUE: Final = re.compile(rf"{_LITERAL.pattern}|(?<![\w$])\d+(?:\.\d+)?\b", re.DOTALL)
 
 
 def head(text: str) -> str:
@@ -92,6 +93,16 @@ def for_its_own_sake(text: str, status: bytes) -> bool:
         if not _FOR_ITS_OWN_SAKE.fullmatch(said) and not _asks_for_types(said):
             return False
     return True
+
+
+def words(text: str) -> str:
+    """Return a statement without what differs each time that a service says it."""
+    return " ".join(_VALUE.sub("?", _said(text)).split())
+
+
+def ends(text: str) -> bool:
+    """Return whether a statement is the end of a transaction."""
+    return bool(_ENDS.fullmatch(_said(text).strip().rstrip("; \n\t")))
 
 
 def commits(text: str) -> bool:

@@ -7,10 +7,11 @@ from onecharge.service_file.file import (
     Orders,
     ServiceFile,
     Timing,
+    exploring,
     read_service_file,
     service_file_of,
 )
-from onecharge.service_file.process import Database, Redis, Service, Worker
+from onecharge.service_file.process import Database, Explore, Redis, Service, Worker
 from onecharge.service_file.provider import TEST_SECRET, ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read, Source, Tick
 from onecharge.service_file.requests import (
@@ -39,6 +40,7 @@ __all__ = [
     "Charge",
     "Database",
     "Effects",
+    "Explore",
     "Keyed",
     "Orders",
     "Poll",
@@ -56,6 +58,7 @@ __all__ = [
     "Webhook",
     "Worker",
     "drafted",
+    "exploring",
     "found",
     "json_schema",
     "read_service_file",

@@ -56,6 +56,7 @@ def drafted(answers: Answers) -> str:
         _TICK,
         _TIMING,
         _capabilities(answers),
+        _explore(answers),
     )
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)
 
@@ -196,6 +197,15 @@ def _capabilities(answers: Answers) -> str:
     return f"""
 [capabilities]  # what it has not; take a line out when you have described the table for it
 {lines}
+"""
+
+
+def _explore(answers: Answers) -> str:
+    if not answers.command:
+        return ""
+    return """
+# [explore.env]  # while orders are tried out, in place of [service.env]: no loops in the way
+# RECONCILE_EVERY_S = "3600"
 """
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from onecharge.redaction import found_in
 from onecharge.service_file.order_of_use import troubles
-from onecharge.service_file.process import Database, Redis, Service
+from onecharge.service_file.process import Database, Explore, Redis, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
 from onecharge.service_file.reading import Effects, Read, Tick
 from onecharge.service_file.requests import Browser, Capture, Charge, Prepare, Refund
@@ -104,6 +104,7 @@ class ServiceFile(Section):
     """Who sells: names, and the credential of each, which requests name as ``{token}``."""
     timing: Timing = Timing()
     capabilities: Capabilities = Capabilities()
+    explore: Explore = Explore()
     claims: tuple[Literal["provider_ignores_keys"], ...] = ()
     """What the service protects from beyond what a provider promises: exposure counts then."""
 
@@ -128,6 +129,11 @@ class ServiceFile(Section):
             raise Misplaced(
                 ("redis",), "a service that runs already has its Redis; leave this table out"
             )
+        if self.explore.env:
+            raise Misplaced(
+                ("explore", "env"),
+                "only for a service with a command; this one runs already, at urls",
+            )
         if self.provider.listen is None:
             raise Misplaced(
                 ("provider", "listen"),
@@ -142,8 +148,9 @@ class ServiceFile(Section):
 
     @model_validator(mode="after")
     def _stores_are_described(self) -> Self:
-        env = {**self.service.env, **{k: v for w in self.service.workers for k, v in w.env.items()}}
-        if self.redis is None and any("redis_url" in placeholders(text) for text in env.values()):
+        texts = [*self.service.env.values(), *self.explore.env.values()]
+        texts += [text for worker in self.service.workers for text in worker.env.values()]
+        if self.redis is None and any("redis_url" in placeholders(text) for text in texts):
             raise Misplaced(
                 ("redis",),
                 "required, but missing: {redis_url} is named, and nobody starts a Redis without "
@@ -181,6 +188,12 @@ class ServiceFile(Section):
         for place, says in troubles(self):
             raise Misplaced(place, says)
         return self
+
+
+def exploring(file: ServiceFile) -> ServiceFile:
+    """Return the service file as it is where orders are tried out: with the ``[explore]`` env."""
+    env = {**file.service.env, **file.explore.env}
+    return file.model_copy(update={"service": file.service.model_copy(update={"env": env})})
 
 
 def read_service_file(path: Path) -> ServiceFile:

@@ -123,6 +123,18 @@ class Service(Section):
                 )
 
 
+class Explore(Section):
+    """What is otherwise while every order of a request's steps is tried out."""
+
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables in place of those of [service.env]: a reconciler that stays out of the way."""
+
+    @field_validator("env")
+    @classmethod
+    def _known_world(cls, template: Any) -> Any:
+        return only(template, WORLD_VALUES)
+
+
 class Redis(Section):
     """A Redis for the service: ``{redis_url}``. One of the run's own unless it says otherwise."""
 

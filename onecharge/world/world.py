@@ -19,7 +19,7 @@ from onecharge.engine.parking import Parking
 from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.engine.redis_gate import RedisGate
 from onecharge.history.recorder import Recorder
-from onecharge.service_file import ServiceFile
+from onecharge.service_file import ServiceFile, exploring
 from onecharge.templates import filled_text
 from onecharge.world.attached import AttachedService
 from onecharge.world.commands import Commands
@@ -146,13 +146,15 @@ async def standing(
     ``folder`` gets histories and logs. ``server_url`` names a PostgreSQL server to use instead of
     an embedded one. ``gated`` puts a gate between the service and its database and its Redis, as
     far as it has them: its processes find the gates in ``{database_url}`` and ``{redis_url}``;
-    we, who read back, ask past them. Raises
-    ``NotReady``, ``PostgresError`` or ``SpawnError``, each with one clear sentence, when something
-    cannot be started.
+    we, who read back, ask past them. Since that is done to try out orders, the environment is
+    then the one of ``[explore]``. Raises ``NotReady``, ``PostgresError`` or ``SpawnError``, each
+    with one clear sentence, when something cannot be started.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
+        if gated:
+            service_file = exploring(service_file)
         service = service_file.service
         world = World(service_file, folder, seed)
         names = [ATTACHED] if service.attached else names_of(service)

@@ -406,6 +406,53 @@ async def test_who_is_cut_off_while_blocked_leaves_nothing_parked(
     assert gate.parking.parked() == ()
 
 
+LOOK = "SELECT id FROM charges WHERE amount_minor < %s"
+
+
+async def test_what_is_said_unasked_is_learnt_and_passes_and_what_follows_from_it_is_held(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    async with await AsyncConnection.connect(url) as reconciler:
+        gate.habits.listen()
+        await reconciler.execute(LOOK, [1])
+        await reconciler.commit()
+        gate.habits.learn()
+        gate.parking.arm()
+        gate.parking.chains.moves("client:1")
+
+        await reconciler.execute(LOOK, [2])
+        await reconciler.commit()
+        await reconciler.execute(LOOK, [3])
+        inserting = asyncio.create_task(reconciler.execute(INSERT))
+        found = await held(gate, "INSERT INTO charges")
+        gate.parking.disarm()
+        await inserting
+        await reconciler.commit()
+
+    assert gate.habits.known == {"SELECT id FROM charges WHERE amount_minor < $1"}
+    assert str(found.place) == "background:1 INSERT INTO charges #1"
+    assert await charges(direct) == 1
+
+
+@pytest.mark.usefixtures("direct")
+async def test_a_habit_in_the_midst_of_a_request_is_held_as_all_of_it(
+    gate: PostgresGate, url: str
+) -> None:
+    async with await AsyncConnection.connect(url) as pooled:
+        gate.habits.known.add("SELECT id FROM charges WHERE amount_minor < $1")
+        gate.parking.arm()
+        gate.parking.chains.moves("client:1")
+        deleting = asyncio.create_task(pooled.execute("DELETE FROM charges"))
+        gate.parking.release(await held(gate, "DELETE FROM charges"))
+        await deleting
+        looking = asyncio.create_task(pooled.execute(LOOK, [1]))
+        looked = await held(gate, "SELECT FROM charges")
+        gate.parking.disarm()
+        await looking
+
+    assert str(looked.place) == "client:1 SELECT FROM charges #1"
+
+
 async def test_who_waits_for_a_lock_is_told_from_who_has_done(
     gate: PostgresGate, url: str, direct: AsyncConnection
 ) -> None:

@@ -67,7 +67,7 @@ def test_any_answers_make_a_file_that_can_be_read(dialect: str, field: str) -> N
 def test_every_section_is_there_or_a_comment_away(answers: Answers) -> None:
     named = set(re.findall(r"^(?:# )?\[+([a-z_]+)", drafted(answers), flags=re.MULTILINE))
 
-    absent = {"database", "redis"} if answers is ATTACHED else set()
+    absent = {"database", "redis", "explore"} if answers is ATTACHED else set()
     assert named == ServiceFile.model_fields.keys() - {"claims", "headers_command"} - absent
 
 

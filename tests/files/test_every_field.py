@@ -22,6 +22,8 @@ name = "outbox"
 command = ["app"]
 [service.workers.env]
 WHO = "outbox"
+[explore.env]
+WHO = "nobody"
 [database]
 kind = "postgresql"
 [redis]

@@ -215,6 +215,11 @@ def test_a_capability_declared_absent_needs_no_table(tmp_path: Path) -> None:
             "[redis]\n[charge]",
             ":10: redis: a service that runs already has its Redis",
         ),
+        (
+            "[charge]",
+            '[explore]\nenv = { A = "b" }\n[charge]',
+            ":11: explore.env: only for a service with a command; this one runs already",
+        ),
         ('listen = "127.0.0.1:12111"', "", ":6: provider.listen: required, but missing: the serv"),
         ('"127.0.0.1:12111"', '":12111"', ":8: provider.listen: expected host:port as 127.0.0.1"),
         ('"127.0.0.1:12111"', '"::1:99999"', ":8: provider.listen: expected host:port as 127.0."),
