@@ -115,7 +115,8 @@ async def pay(
 @app.get("/payments")
 async def payments(order: str) -> list[dict[str, Any]]:
     async with session() as db:
-        return [shown(p) for p in await db.scalars(select(Payment).filter_by(order=order))]
+        paid_first = select(Payment).filter_by(order=order).order_by(Payment.status != "paid")
+        return [shown(payment) for payment in await db.scalars(paid_first)]
 
 
 @app.get("/orders/{order}/credits")
@@ -211,13 +212,15 @@ async def charge(payment: Payment) -> tuple[str, str | None]:
             },
             {"idempotency_key": f"payment-{payment.id}-{payment.round}"},
         )
+        if intent.status == "processing":  # under this key Stripe says so for ever
+            intent = await shop.v1.payment_intents.retrieve_async(intent.id)
     except stripe.CardError as error:
         failed = getattr(error.error, "payment_intent", None)
         return "declined", failed["id"] if failed else None
     except stripe.StripeError as error:
         replayed = (error.headers or {}).get("Idempotent-Replayed") == "true"
         return await find_out(payment, spent=replayed)
-    return ("paid", intent.id) if intent.status == "succeeded" else ("unknown", intent.id)
+    return OUTCOMES.get(intent.status, "unknown"), intent.id
 
 
 async def find_out(payment: Payment, *, spent: bool) -> tuple[str, str | None]:

@@ -83,6 +83,8 @@ def ask(purchase):
             },
             {"idempotency_key": f"purchase-{purchase.pk}-{purchase.attempt}"},
         )
+        if intent.status == "processing":  # under this key Stripe says so for ever
+            intent = api.payment_intents.retrieve(intent.id)
     except stripe.CardError as error:
         failed = getattr(error.error, "payment_intent", None)
         return Purchase.Status.DECLINED, failed["id"] if failed else None

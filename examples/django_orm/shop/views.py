@@ -38,10 +38,11 @@ def pay(request):
 @require_GET
 def order(request, order):
     purchases = Purchase.objects.filter(order=order)
+    paid_first = sorted(purchases, key=lambda each: each.status != Purchase.Status.PAID)
     credited = Credit.objects.filter(purchase__order=order)
     return JsonResponse(
         {
-            "purchases": [purchase.as_json() for purchase in purchases],
+            "purchases": [purchase.as_json() for purchase in paid_first],
             "credits": [{"amount": credit.amount} for credit in credited],
         }
     )
