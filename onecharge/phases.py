@@ -54,9 +54,9 @@ class Play:
         self.bound_s = bound_s
         self.cast = Cast(world.service_file, scenario.file, self.label, seed)
         self.recorder = Recorder()
-        self._world = world
+        self.world = world
         self._seed = seed
-        self._customers: Customers
+        self.customers: Customers
 
     def __repr__(self) -> str:
         return f"<Play {self.label}, {self.recorder!r}>"
@@ -84,10 +84,10 @@ class Play:
     def begin(self, recorder: Recorder, rules: Sequence[Rule]) -> None:
         """Write from now on to this history what the play is about and what becomes of it."""
         self.recorder = recorder
-        self._customers = Customers.in_world(self._world, recorder)
+        self.customers = Customers.in_world(self.world, recorder)
         announce(
             recorder,
-            self._world.service_file,
+            self.world.service_file,
             self.cast.all,
             scenario=self.scenario.name,
             title=self.scenario.file.title,
@@ -103,14 +103,14 @@ class Play:
     def executioner(self) -> Executioner:
         """Return who kills as the scenario plans it."""
         kills = dict(self.scenario.kills())
-        return Executioner(self._world, self.recorder, kills, self.cast.references)
+        return Executioner(self.world, self.recorder, kills, self.cast.references)
 
     def acts(self) -> Acts:
         """Return what carries out its steps."""
         return Acts(
-            self._world,
+            self.world,
             self.recorder,
-            self._customers,
+            self.customers,
             self.scenario,
             self.cast,
             bound_s=self.bound_s,
@@ -119,9 +119,9 @@ class Play:
     def healing(self, *, side_by_side: bool) -> Healing:
         """Return what brings its orders to rest and reads back what came of them."""
         return Healing(
-            self._world,
+            self.world,
             self.recorder,
-            self._customers,
+            self.customers,
             self.cast.all,
             self.bound_s,
             only_own=side_by_side,

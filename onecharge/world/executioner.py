@@ -121,14 +121,16 @@ class Executioner:
         kill = self._kills[name]
         value = {"what": "fired", "rule": name, "fault": "kill", "seam": kill.at}
         self._recorder(Entry(FAULT, "effect", value, record.order, record.tenant, record.key))
+        delay_s = kill.after_ms / 1000 if kill.at == "request_received" else 0.0
+        self._die(self._victims(kill, record), kill, delay_s)
+
+    def _victims(self, kill: Kill, record: Record) -> list[str]:
+        """Return who is to die, once somebody has come to the point of a kill."""
         services = self._world.services
         if kill.at == "event_acknowledged":
-            self._die(services.names, kill)
-            return
+            return services.names
         asked = record if record.kind == "invoke" else self._recorder.records[record.cause or 0]
-        victim = services.listening_at(asked.value["instance"])
-        delay_s = kill.after_ms / 1000 if kill.at == "request_received" else 0.0
-        self._die([victim], kill, delay_s)
+        return [services.listening_at(asked.value["instance"])]
 
     def _die(self, names: list[str], kill: Kill, delay_s: float = 0.0) -> None:
         if not delay_s:

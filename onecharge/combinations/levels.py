@@ -1,0 +1,201 @@
+"""Level 1 is every trouble alone, level 2 every pair of them: played, judged and counted.
+
+Rule 1: a pair counts once both came about in one row that holds.
+Rule 2: what is found among many is looked for again: at four times the bound if it may be late,
+        then alone, then many times over. What does not show again is in doubt: neither green nor
+        a finding.
+Rule 3: a sentence on coverage says what was played and came about, and nothing else.
+Rule 4: the first finding ends a level; rows are played in groups, never half a group.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onecharge.combinations.factors import calls_in, factors_of
+from onecharge.combinations.groups import arranged
+from onecharge.combinations.playing import Judged, Playing
+from onecharge.combinations.rows import Pair, Place, Row, Space
+from onecharge.combinations.writing import scenario_of
+from onecharge.control import NAME as CONTROL
+from onecharge.healing import CONFIRM
+from onecharge.history.reading import read_segment
+from onecharge.scenario_file import Scenario
+from onecharge.verdict import ScenarioVerdict
+from onecharge.world.world import World
+
+Within = Callable[[], bool]
+"""Tells whether there is time for more."""
+
+REPEATS: Final = 20
+"""So often a combination is repeated to say how often it breaks the service."""
+
+_ALONE: Final = 2
+_FEW: Final = 3
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A combination that breaks the service: which, what of, and after how many rows.
+
+    ``scenario`` is an ordinary one: a file can hold it, and ``onecharge run`` plays it. ``verdict``
+    is that on the row when it was found again.
+    """
+
+    scenario: Scenario
+    kind: str
+    after: int
+    row: Row
+    verdict: ScenarioVerdict
+
+
+@dataclass(slots=True)
+class Level:
+    """What was played of one level, what came about, and what was found, if anything."""
+
+    number: int
+    space: Space
+    rows: Sequence[Row]
+    played: int = 0
+    came_about: set[Place] = field(default_factory=set)
+    together: set[Pair] = field(default_factory=set)
+    whole: int = 0
+    """The rows in which everything that they plan came about."""
+    doubts: dict[str, str] = field(default_factory=dict)
+    """What is in doubt, by the titles of the rows, and why."""
+    found: Found | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was played to an end that leaves no doubt, and nothing was found."""
+        return self.played == len(self.rows) and not self.doubts and self.found is None
+
+    @property
+    def never(self) -> list[str]:
+        """The values that came about in no row, though rows with them were played."""
+        planned = {place for row in self.rows[: self.played] for place in row.places}
+        return [self.space.value(place).name for place in sorted(planned - self.came_about)]
+
+    def sentences(self) -> list[str]:
+        """Return what may be said of it, in full sentences without their full stops."""
+        said = [self._counted()]
+        if self.never:
+            said.append(f"never came about: {', '.join(self.never)}")
+        if self.doubts:
+            shown = "; ".join(f"{row}: {why}" for row, why in list(self.doubts.items())[:_SHOWN])
+            said.append(f"{len(self.doubts)} row(s) are in doubt: {shown}")
+        return said
+
+    def _counted(self) -> str:
+        rows = f"{self.played} of {len(self.rows)} rows played, {self.whole} exercised in full"
+        if self.number == 1:
+            wanted = len({place for row in self.rows for place in row.places})
+            came = f"{len(self.came_about)} of {wanted} troubles came about"
+            return f"level 1, every single trouble: {rows}; {came}"
+        pairs, excluded = len(self.space.pairs), len(self.space.excluded)
+        came = f"{len(self.together)} of {pairs} pairs came about in one row"
+        return f"level 2, every pair of troubles: {rows}; {came}; {excluded} pairs are excluded"
+
+
+class Combinations:
+    """All combinations for one standing world, after its clean control."""
+
+    def __init__(self, playing: Playing, *, tied: bool) -> None:
+        self.space = playing.space
+        self.playing = playing
+        self._tied = tied
+
+    @classmethod
+    def of(
+        cls, world: World, *, seed: int, bound_s: float, tied: bool = True, repeat: str = ""
+    ) -> "Combinations":
+        """Return the combinations for a world whose clean control has passed.
+
+        ``tied`` says whether charges name their orders: if not, every row is played by itself.
+        """
+        control = read_segment(world.folder / f"{CONTROL}.jsonl").records
+        own_database = world.postgres is not None
+        space = Space(factors_of(world.service_file, calls_in(control), own_database=own_database))
+        return cls(Playing(world, space, seed=seed, bound_s=bound_s, repeat=repeat), tied=tied)
+
+    def left_out(self) -> list[str]:
+        """Return what this service cannot have, and what excludes each other, with the reasons."""
+        values = [
+            f"left out: {name} ({why})"
+            for factor in self.space.factors
+            for name, why in factor.left_out.items()
+        ]
+        pairs = Counter(self.space.excluded.values())
+        return values + [f"{count} pairs excluded: {why}" for why, count in pairs.items()]
+
+    async def levels(self, within: Within) -> AsyncIterator[Level]:
+        """Play level 1, then level 2; stop at the first finding, or when time is up."""
+        for number, rows in ((1, self.space.singles), (2, self.space.covering)):
+            if not within():
+                return
+            level = Level(number, self.space, rows())
+            await self._play(level, within)
+            yield level
+            if level.found is not None:
+                return
+
+    async def _play(self, level: Level, within: Within) -> None:
+        groups = arranged(self.space, level.rows, tied=self._tied)
+        level.rows = [row for group in groups for row in group]
+        for group in groups:
+            if not within():
+                return
+            judged = await self.playing.together(group, f"level-{level.number}")
+            level.played += len(group)
+            for seen in self._violated(await self._in_time(judged), level):
+                await self._confirm(seen, level)
+                if level.found is not None:
+                    return
+
+    async def _in_time(self, judged: Sequence[Judged]) -> list[Judged]:
+        """Return what is clear, and what was late once more: alone, or at four times the bound."""
+        late = [one.row for one in judged if one.late]
+        if len(late) <= _FEW:
+            again = [await self.playing.alone(row, "again") for row in late]
+        else:
+            again = await self.playing.together(late, "again", bounds=CONFIRM)
+        return [*(one for one in judged if not one.late), *again]
+
+    def _violated(self, judged: Sequence[Judged], level: Level) -> list[Judged]:
+        """Count what holds and what is in doubt, and return what seems to be violated."""
+        for one in judged:
+            if one.kind is None and one.verdict.reasons:
+                level.doubts[self._title(one.row)] = one.verdict.reasons[0]
+            elif one.kind is None:
+                level.came_about |= one.places
+                level.together |= one.pairs
+                level.whole += one.whole
+        return [one for one in judged if one.kind is not None]
+
+    async def _confirm(self, seen: Judged, level: Level) -> None:
+        """Take what was found among others for a finding if it shows again."""
+        again = seen if seen.alone else await self._seen_again(seen)
+        if again is not None:
+            level.found = self._found(again, level)
+            return
+        says = f"{seen.kind} was violated once, and not when it was repeated"
+        level.doubts[self._title(seen.row)] = says
+
+    async def _seen_again(self, seen: Judged) -> Judged | None:
+        """Return another play of the row that violates the same, if it can be had."""
+        for _ in range(_ALONE):
+            alone = await self.playing.alone(seen.row, "alone")
+            if alone.kind == seen.kind:
+                return alone
+        repeated = await self.playing.together([seen.row] * REPEATS, "repeated")
+        return next((one for one in repeated if one.kind == seen.kind), None)
+
+    def _found(self, judged: Judged, level: Level) -> Found:
+        assert judged.kind is not None
+        scenario = scenario_of(self.space, judged.row, "counterexample")
+        return Found(scenario, judged.kind, level.played, judged.row, judged.verdict)
+
+    def _title(self, row: Row) -> str:
+        return scenario_of(self.space, row, "row").file.title

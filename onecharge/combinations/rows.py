@@ -1,0 +1,174 @@
+"""Rows: which values come together. Every one alone, and every pair of them in few rows. No I/O.
+
+Rule 1: a row is one index for each factor; 0 is the boring value.
+Rule 2: a pair is two values of two factors, neither boring. Some cannot be had together: they
+        are excluded, counted, and no row contains one.
+Rule 3: the array comes from a library; what is kept of it is decided here: a value stays in a row
+        only where it covers a pair that no other row has.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+
+from covertable import make
+
+from onecharge.combinations.values import Factor, Value
+
+Place = tuple[int, int]
+"""A value by its factor's number and its own index."""
+
+Pair = tuple[Place, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value of each factor, by index."""
+
+    indices: tuple[int, ...]
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The values that are not boring."""
+        return tuple((factor, index) for factor, index in enumerate(self.indices) if index)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two of these."""
+        return tuple(combinations(self.places, 2))
+
+    def without(self, factor: int) -> "Row":
+        """Return the row with the boring value of one factor."""
+        indices = list(self.indices)
+        indices[factor] = 0
+        return replace(self, indices=tuple(indices))
+
+    def __repr__(self) -> str:
+        return f"<Row {'-'.join(map(str, self.indices))}>"
+
+
+class Space:
+    """All rows that there could be of some factors."""
+
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        self.factors = tuple(factors)
+        pairs = list(_all_pairs(self.factors))
+        self.excluded: Mapping[Pair, str] = {
+            pair: why
+            for pair in pairs
+            if (why := why_apart(self.value(pair[0]), self.value(pair[1])))
+        }
+        self.pairs = tuple(pair for pair in pairs if pair not in self.excluded)
+
+    def __repr__(self) -> str:
+        return f"<Space of {len(self.factors)} factors, {len(self.pairs)} pairs>"
+
+    def value(self, place: Place) -> Value:
+        """Return the value at a place."""
+        factor, index = place
+        return self.factors[factor].values[index]
+
+    def values(self, row: Row) -> list[Value]:
+        """Return the values of a row that are not boring."""
+        return [self.value(place) for place in row.places]
+
+    def singles(self) -> list[Row]:
+        """Return a row for each value that can show something alone, all others boring."""
+        return [
+            self.row({factor: index})
+            for factor, index in self.places()
+            if not self.value((factor, index)).follows
+        ]
+
+    def places(self) -> Iterator[Place]:
+        """Yield every value that is not boring."""
+        for number, factor in enumerate(self.factors):
+            for index in range(1, len(factor.values)):
+                yield number, index
+
+    def row(self, chosen: Mapping[int, int]) -> Row:
+        """Return the row that takes these indices, by factor, and is boring otherwise."""
+        return Row(tuple(chosen.get(number, 0) for number in range(len(self.factors))))
+
+    def allows(self, row: Row) -> bool:
+        """Tell whether no two values of a row exclude each other."""
+        return not any(pair in self.excluded for pair in row.pairs)
+
+    def covering(self) -> list[Row]:
+        """Return rows that together contain every pair which is not excluded."""
+        if not self.pairs:
+            return []
+        there = {place for pair in self.pairs for place in pair}
+        lists = {
+            str(number): [
+                0,
+                *(index for index in range(1, len(factor.values)) if (number, index) in there),
+            ]
+            for number, factor in enumerate(self.factors)
+        }
+        made = make(lists, strength=2, constraints=self._constraints(there))
+        rows = [Row(tuple(row[str(n)] for n in range(len(self.factors)))) for row in made]
+        return self._plainer(rows)
+
+    def _constraints(self, there: set[Place]) -> list[dict[str, Any]]:
+        return [
+            {
+                "operator": "or",
+                "conditions": [
+                    {"operator": "ne", "left": str(factor), "value": index}
+                    for factor, index in pair
+                ],
+            }
+            for pair in self.excluded
+            if there.issuperset(pair)
+        ]
+
+    def _plainer(self, rows: Iterable[Row]) -> list[Row]:
+        """Make values boring that cover nothing of their own, the dearest first, and drop rows."""
+        kept = list(dict.fromkeys(rows))
+        count = Counter(pair for row in kept for pair in row.pairs)
+        for number in sorted(range(len(self.factors)), key=self._dearness):
+            for place, row in enumerate(kept):
+                mine = [pair for pair in row.pairs if any(f == number for f, _ in pair)]
+                if row.indices[number] and all(count[pair] > 1 for pair in mine):
+                    count.subtract(mine)
+                    kept[place] = row.without(number)
+        return [row for row in kept if row.pairs]
+
+    def _dearness(self, number: int) -> int:
+        return _DEAREST.index(self.factors[number].name)
+
+
+_DEAREST: Final = ("death", "retry", "delivery", "concurrency", "customer", "call")
+"""What is made boring first: who dies has to be started again."""
+
+
+def why_apart(one: Value, other: Value) -> str | None:
+    """Say why two values cannot be had together, or None if they can."""
+    for first, second in ((one, other), (other, one)):
+        for apart, why in _APART:
+            if apart(first, second):
+                return why
+    return None
+
+
+_APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
+    (lambda one, _: one.lone, "odd keys are tried alone: they take many orders"),
+    (
+        lambda one, other: one.paced and other.at_once > 1,
+        "whoever presses around the end of a request presses twice already",
+    ),
+    (
+        lambda one, other: one.paced and other.crash is not None,
+        "how long a request takes cannot be measured while the database is away",
+    ),
+)
+
+
+def _all_pairs(factors: Sequence[Factor]) -> Iterator[Pair]:
+    for (one, first), (two, second) in combinations(enumerate(factors), 2):
+        for index in range(1, len(first.values)):
+            for other in range(1, len(second.values)):
+                yield (one, index), (two, other)

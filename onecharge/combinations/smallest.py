@@ -1,0 +1,84 @@
+"""From a combination that breaks a service to the smallest one that still does, as a scenario.
+
+Rule 1: a row is a tape whose choices are its factors, so that shrinking is the one of every tape:
+        troubles are tried away first, then plainer ones are tried.
+Rule 2: repeats of one row are made side by side, a batch at a time: shrinking takes them one by
+        one, and what it does not take is kept for the next time it asks.
+"""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import Final
+
+from onecharge.combinations.levels import Found
+from onecharge.combinations.playing import Playing
+from onecharge.combinations.rows import Row, Space
+from onecharge.combinations.writing import scenario_of
+from onecharge.engine.shrinking import MOST_REPEATS, Shrunk, shrunk
+from onecharge.engine.tape import Choice, Tape
+from onecharge.scenario_file import Scenario
+
+BATCH: Final = 10
+"""So many repeats of one row are made at once."""
+
+MOST_RUNS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """The smallest combination: as a scenario, and how often it broke the service of how many."""
+
+    scenario: Scenario
+    row: Row
+    shrunk: Shrunk
+
+    def __str__(self) -> str:
+        return f"{self.shrunk.kind} in {self.shrunk.failed} of {self.shrunk.of} repeats"
+
+
+async def smallest(playing: Playing, found: Found, *, most_runs: int = MOST_RUNS) -> Smallest:
+    """Shrink what was found by playing it again and again; flakiness is allowed for."""
+    repeats = _Repeats(playing)
+    small = await shrunk(
+        as_tape(playing.space, found.row), found.kind, repeats.run, most_runs=most_runs
+    )
+    row = as_row(playing.space, small.tape)
+    return Smallest(scenario_of(playing.space, row, "counterexample"), row, small)
+
+
+def as_tape(space: Space, row: Row) -> Tape:
+    """Return the row as choices, one for each factor."""
+    return Tape(
+        tuple(
+            Choice(factor.kind, index, factor.values[index].name, factor.boring.name)
+            if index
+            else Choice(factor.kind)
+            for factor, index in zip(space.factors, row.indices, strict=True)
+        )
+    )
+
+
+def as_row(space: Space, tape: Tape) -> Row:
+    """Return the row of a tape; beyond its end every factor is boring."""
+    return space.row({place: tape.choices[place].index for place in tape.deviations})
+
+
+class _Repeats:
+    """Runs of rows, made a batch at a time and handed out one by one."""
+
+    def __init__(self, playing: Playing) -> None:
+        self._playing = playing
+        self._kinds: dict[Row, deque[str | None]] = defaultdict(deque)
+
+    async def run(self, tape: Tape) -> str | None:
+        """Return the kind of what one more run of the tape violates, None if nothing."""
+        row = as_row(self._playing.space, tape)
+        if not row.places or not self._playing.space.allows(row):
+            return None
+        kinds = self._kinds[row]
+        if not kinds:
+            kinds += [one.kind for one in await self._playing.together([row] * BATCH, "shrunk")]
+        return kinds.popleft()
+
+
+assert MOST_REPEATS % BATCH == 0, "the last repeats are whole batches"
