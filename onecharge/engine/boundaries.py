@@ -207,7 +207,8 @@ class WebhookGate:
 
     @asynccontextmanager
     async def _around(self, attempt: Attempt) -> AsyncIterator[None]:
-        lane = self._parking.places.lane(WEBHOOK, attempt.delivery)
+        # Copies that are sent at once are told apart; what is sent in turn is one lane.
+        lane = self._parking.places.lane(WEBHOOK, (attempt.delivery, attempt.copy))
         try:
             await stop(
                 self._parking, lane, attempt.event.type, attempt.order, on_release=self._left

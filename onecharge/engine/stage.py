@@ -2,15 +2,16 @@
 
 Rule 1: a run is a scope with an order of its own. Runs follow each other in one history, and the
         next begins when every event of the last is acknowledged.
-Rule 2: that an order was charged twice is seen at once, in the provider's ledger. Everything else
-        is judged when a batch of orders has healed; whoever needs to know it of every single run
-        asks for batches of one.
+Rule 2: that an order was charged twice is seen at once, in the provider's ledger, and where
+        webhooks take part that its charge was booked twice. Everything else is judged when a
+        batch of orders has healed; whoever needs to know it of every single run asks for batches
+        of one.
 Rule 3: nothing is parked for longer than half of the shortest time that the service file declares.
 Rule 4: the judge is the one of every other run: it has the history and nothing else.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
@@ -20,25 +21,28 @@ from onecharge.engine.explorer import Coverage, Ran
 from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
-from onecharge.engine.scheduler import SILENCE_S, Operation, Scheduler
+from onecharge.engine.scheduler import SILENCE_S, Course, Operation, Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
 from onecharge.engine.statements import head
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
+from onecharge.history.records import Record
 from onecharge.phases import announce
 from onecharge.press import Order
 from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
+from onecharge.world.read_back import ReadBack
 from onecharge.world.world import DELIVERY_TIMEOUT_S, World
 
 if TYPE_CHECKING:
     from onecharge.engine.tape import Tape
 
-__all__ = ["BATCH", "CHARGED_TWICE", "SCOPES", "Locks", "Scope", "Stage", "kind_of"]
+__all__ = ["BATCH", "BOOKED_TWICE", "CHARGED_TWICE", "SCOPES", "Locks", "Scope", "Stage", "kind_of"]
 
 CHARGED_TWICE: Final = "one_charge_per_key"
+BOOKED_TWICE: Final = "one_effect_per_event"
 
 WHERE_LOCKS_ARE_SEEN_S: Final = 0.5
 """What is taken for rest where locks can be asked for: silence then tells of little else."""
@@ -52,7 +56,8 @@ _SOONER: Final = 0.9
 class Stage:
     """One scope in one world, run as often as it is asked for.
 
-    ``verdicts`` are those on the batches so far, ``tapes`` what was chosen for each order.
+    ``verdicts`` are those on the batches so far, ``tapes`` what was chosen for each order, and
+    ``courses`` how its run went.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class Stage:
         self.batch = batch
         self.verdicts: list[ScenarioVerdict] = []
         self.tapes: dict[str, Tape] = {}
+        self.courses: dict[str, Course] = {}
         gate = world.database_gate
         self._parking = world.parking
         self._silence_s = SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S
@@ -81,6 +87,7 @@ class Stage:
         self._repeat = repeat
         self._webhooks = WebhookGate(world.simulator, self._parking)
         self._provider = ProviderGate(world.simulator, self._parking)
+        self._read_back = ReadBack.in_world(world)
         self._batches = 0
         self._left: list[Order] = []
         self._played: list[Order] = []
@@ -121,6 +128,11 @@ class Stage:
         """The first verdict on a batch that found something wrong."""
         return next((each for each in self.verdicts if each.verdict == "violated"), None)
 
+    @property
+    def records(self) -> Sequence[Record]:
+        """The history of the orders under way; once they are judged, of those judged last."""
+        return self._recorder.records
+
     async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
         """Run the scope once with a fresh order."""
         order = self._next_order()
@@ -137,9 +149,9 @@ class Stage:
         )
         course = await scheduler.run(self._operations(order))
         self._silence_s = scheduler.silence_s
-        self.tapes[order.reference] = taping.tape
+        self.tapes[order.reference], self.courses[order.reference] = taping.tape, course
         await self._told_of_everything(order)
-        kind = self._charged_twice(order)
+        kind = self._charged_twice(order) or await self._booked_twice(order)
         if kind is None and len(self._played) >= self.batch:
             verdict = await self.judged()
             kind = None if verdict is None else kind_of(verdict, order.reference)
@@ -228,7 +240,7 @@ class Stage:
     def _patience_s(self) -> float:
         file = self._world.service_file
         declared = [file.provider.timeout_s, file.timing.answers_within_s, DELIVERY_TIMEOUT_S]
-        if file.provider.lease_s is not None:
+        if file.provider.lease_s is not None and not self.scope.outlives_a_lease:
             declared.append(file.provider.lease_s)
         return min(declared) / 2
 
@@ -239,8 +251,17 @@ class Stage:
                 await asyncio.sleep(LOOK_AGAIN_S / 10)
 
     def _charged_twice(self, order: Order) -> str | None:
-        real = self._world.simulator.real_charges(order.reference)
-        return CHARGED_TWICE if len(real) > 1 else None
+        return CHARGED_TWICE if len(self._real_charges(order)) > 1 else None
+
+    async def _booked_twice(self, order: Order) -> str | None:
+        """Ask the service what it has booked: more than was charged is wrong at any time."""
+        if not self.scope.webhooks or self._world.service_file.effects is None:
+            return None
+        booked = (await self._read_back.of(order)).effects or 0
+        return BOOKED_TWICE if booked > len(self._real_charges(order)) else None
+
+    def _real_charges(self, order: Order) -> Sequence[object]:
+        return self._world.simulator.real_charges(order.reference)
 
 
 def _observed_in(world: World) -> str:

@@ -19,7 +19,8 @@ SEED: Final = 1
 class Race:
     """One mistake, and what it takes to see it.
 
-    ``scope`` is where it is found. Whoever has no ``stores`` has nothing to be held at.
+    ``scope`` is where it is found, ``pattern`` what its witness looks like. Whoever has no
+    ``stores`` has nothing to be held at.
     """
 
     mistake: str
@@ -29,6 +30,8 @@ class Race:
     instances: int = 1
     stores: frozenset[str] = field(default=frozenset({"database"}))
     webhooks: bool = False
+    lease_s: float | None = None
+    pattern: str = "claim_gone_before_the_result"
     shop: str = "races.toml"
     env: str = "MISTAKE"
 
@@ -42,6 +45,8 @@ class Race:
         changes: dict[str, object] = {
             "service": file.service.model_copy(update={"env": env, "instances": self.instances}),
         }
+        if self.lease_s is not None:
+            changes["provider"] = file.provider.model_copy(update={"lease_s": self.lease_s})
         changes |= {store: None for store in ("database", "redis") if store not in self.stores}
         if not self.webhooks:
             absent = {"webhooks": False, "effects": False}
@@ -59,16 +64,29 @@ RACES: Final = {
             "two-requests",
             shop="onecharge.toml",
             env="GUARD",
+            pattern="looked_then_claimed",
         ),
         Race("local_lock", "a lock of one process, two instances", "two-requests", instances=2),
-        Race("short_lease", "a lease shorter than the provider call", "lease-runs-out"),
+        Race(
+            "short_lease",
+            "a lease shorter than the provider call",
+            "lease-runs-out",
+            lease_s=0.3,
+            pattern="taken_over",
+        ),
         Race("forgets_first", "a claim cleared just before the result is durable", "two-requests"),
-        Race("lost_commit", "a COMMIT without an answer, tried again", "two-requests"),
+        Race(
+            "lost_commit",
+            "a COMMIT without an answer, tried again",
+            "two-requests",
+            pattern="commit_tried_again",
+        ),
         Race(
             "redis_guard",
             "a guard in Redis whose claim is cleared at completion",
             "two-requests",
             stores=frozenset({"redis"}),
+            pattern="acted_on_an_old_look",
         ),
         Race(
             "looks_first",
@@ -76,6 +94,7 @@ RACES: Final = {
             "webhook-copies",
             kind="one_effect_per_event",
             webhooks=True,
+            pattern="event_looked_for_then_inserted",
         ),
         Race(
             "in_memory",
@@ -83,15 +102,23 @@ RACES: Final = {
             "late-probes",
             stores=frozenset(),
         ),
-        Race("gives_up", "a customer who hangs up takes the claim along", "two-requests"),
+        Race(
+            "gives_up",
+            "a customer who hangs up takes the claim along",
+            "two-requests",
+            pattern="hung_up",
+        ),
     )
 }
 
 
 @asynccontextmanager
-async def world_of(race: Race, folder: Path, *, gated: bool = True) -> AsyncIterator[World]:
+async def world_of(
+    race: Race, folder: Path, *, gated: bool = True, server_url: str | None = None
+) -> AsyncIterator[World]:
     """Yield a world with a shop that makes the mistake; its clean control is passed."""
-    async with standing(race.file(), folder, seed=SEED, gated=gated) as world:
+    file = race.file()
+    async with standing(file, folder, seed=SEED, gated=gated, server_url=server_url) as world:
         await clean_control(world, seed=SEED)
         yield world
 

@@ -1,0 +1,63 @@
+"""Hard races of real services are found, each in its scope, and explained by what was seen."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onecharge.engine.explorer import explored
+from onecharge.engine.stage import Stage
+from onecharge.explanation import Explanation, explained
+from onecharge.history.assembly import case_of
+from onecharge.world.postgres import Postgres
+from onecharge.world.redis import redis_program
+from tests.engine.races import RACES, Race, stage_of, world_of
+
+HERE = ["local_lock", "short_lease", "forgets_first", "redis_guard", "looks_first"]
+"""Those of two requests in one statement are found in ``test_exploring_services.py``."""
+
+
+def times(number: int) -> Callable[[], bool]:
+    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
+    return lambda: next(left)
+
+
+@pytest.mark.parametrize("name", HERE)
+async def test_a_hard_race_is_found_and_explained(
+    name: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    race = RACES[name]
+    if "redis" in race.stores and redis_program() is None:
+        pytest.skip("there is no redis-server")
+    server_url = postgres.url("postgres")
+    async with (
+        world_of(race, tmp_path, server_url=server_url) as world,
+        stage_of(race, world) as stage,
+    ):
+        coverage = stage.coverage()
+        result = await explored(stage.make, coverage, systematically=times(60), by_chance=times(60))
+        await stage.judged()
+
+    assert result.found is not None
+    assert result.found.kind == race.kind
+    why = explanation(race, stage, coverage.orders)
+    assert why.pattern == race.pattern
+    assert why.divergence is not None
+
+
+def explanation(race: Race, stage: Stage, orders: set[tuple[str, ...]]) -> Explanation:
+    """Explain the violation of the order that was run last."""
+    assert stage.violated is not None
+    order, course = list(stage.courses.items())[-1]
+    (judgement,) = (i.judgement for i in stage.violated.invariants if i.name == race.kind)
+    (violation,) = (v for v in judgement.violations if v.order == order)
+    return explained(
+        case_of(stage.records),
+        race.kind,
+        violation,
+        records=stage.records,
+        course=course.releases,
+        passing=orders,
+        lease_s=race.lease_s,
+    )
