@@ -20,13 +20,13 @@ from onecharge.engine.chooser import (
     Bound,
     Chooser,
     InStep,
-    Odometer,
     Priorities,
     Replay,
     Swarm,
     Taping,
     lane_of,
 )
+from onecharge.engine.odometer import Odometer, renamings
 from onecharge.engine.scheduler import Course
 from onecharge.engine.shrinking import Shrunk, shrunk
 from onecharge.engine.tape import Tape
@@ -67,13 +67,17 @@ class Found:
 class Coverage:
     """What was explored of one scope. ``what`` and ``observed`` are words for the sentence.
 
-    ``unasked`` is what the service says to its stores of its own accord, which nothing held.
+    ``unasked`` is what the service says to its stores of its own accord, which nothing held;
+    ``alike`` are the chains that differ in nothing but their names.
     """
 
     what: str
     observed: str
     unasked: Sequence[str] = ()
+    alike: frozenset[str] = frozenset()
     orders: set[tuple[str, ...]] = field(default_factory=set, repr=False)
+    renamed: int = 0
+    """Orders that were not executed, since they are those that were, under other names."""
     runs: int = 0
     unlike: int = 0
     """Runs that were hurried or stuck: samples, whatever they were meant to be."""
@@ -117,6 +121,11 @@ class Coverage:
 
     def _systematic(self) -> str:
         of = f"of the observed {self.observed} of {self.what}, one released at a time"
+        if self.exhausted and self.renamed:
+            return (
+                f"all {len(self.orders) + self.renamed} orders {of}: explored, {len(self.orders)} "
+                f"of them executed and {self.renamed} the same under other names"
+            )
         if self.exhausted:
             return f"all {len(self.orders)} orders {of}: explored"
         levels = (
@@ -164,7 +173,8 @@ class _Exploration:
         self._lanes: set[str] = set()
 
     async def systematic(self, bound: int | None, within: Within) -> Found | None:
-        odometer, coverage = Odometer(bound), self._coverage
+        coverage = self._coverage
+        odometer = Odometer(bound, alike=coverage.alike)
         while plan := odometer.next():
             coverage.complete = _complete(odometer)
             if (self._kept and coverage.complete) or not within():
@@ -175,7 +185,7 @@ class _Exploration:
             coverage.astray = odometer.astray
             coverage.silences += ran.course.silences
             if ran.course.counts:
-                coverage.orders.add(tuple(ran.course.releases))
+                self._note(tuple(ran.course.releases), renamings(taping.asked, coverage.alike))
             else:
                 coverage.unlike += 1
             if ran.kind is not None:
@@ -192,6 +202,11 @@ class _Exploration:
         ran = await self._run(taping, all_at_once=True)
         self._coverage.in_step += 1
         return None if ran.kind is None else Found(ran.kind, taping.tape, self._coverage.runs)
+
+    def _note(self, order: tuple[str, ...], stands_for: int) -> None:
+        if order not in self._coverage.orders:
+            self._coverage.orders.add(order)
+            self._coverage.renamed += stands_for - 1
 
     async def random(self, within: Within) -> Found | None:
         """Take turns: priorities, whose clean runs mean something, and a swarm with all at once."""

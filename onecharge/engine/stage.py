@@ -121,7 +121,17 @@ class Stage:
     def coverage(self) -> Coverage:
         """Return the record of what is covered, still empty."""
         known = [words for gate in self._world.gates for words in gate.habits.known]
-        return Coverage(self.scope.what, self._observed, sorted({head(words) for words in known}))
+        return Coverage(
+            self.scope.what, self._observed, sorted({head(words) for words in known}), self._alike
+        )
+
+    @property
+    def _alike(self) -> frozenset[str]:
+        """The requests that differ in nothing: whoever comes first, it is the same."""
+        file, presses = self._world.service_file, range(1, self.scope.presses + 1)
+        if any(self.scope.waits_s(press, file) for press in presses):
+            return frozenset()
+        return frozenset(f"{CLIENT}:{press}" for press in presses)
 
     @property
     def violated(self) -> ScenarioVerdict | None:

@@ -15,12 +15,12 @@ from onecharge.engine.chooser import (
     Bound,
     Chooser,
     Drawn,
-    Odometer,
     Priorities,
     Replay,
     Swarm,
     Taping,
 )
+from onecharge.engine.odometer import Odometer, renamings
 from onecharge.engine.tape import Choice, Tape
 
 Trace = tuple[str, ...]
@@ -261,3 +261,48 @@ def test_the_bound_is_a_sentence() -> None:
 
 def test_the_boring_run_takes_the_first_throughout() -> None:
     assert interleaving(2, 2)(Boring()) == ("lane:0", "lane:0", "lane:1", "lane:1")
+
+
+def alike(*steps: int) -> Toy:
+    """Return a toy whose lanes tell what they do, and are the same but for their names."""
+
+    def play(chooser: Chooser) -> Trace:
+        done = [0 for _ in steps]
+        trace: Trace = ()
+        while any(done[lane] < of for lane, of in enumerate(steps)):
+            names = [f"client:{n} step #{done[n]}" for n, of in enumerate(steps) if done[n] < of]
+            name = names[chooser.choose(RELEASE, names)]
+            done[int(name[7])] += 1
+            trace = (*trace, name)
+        return trace
+
+    return play
+
+
+def _renamed(trace: Trace) -> Trace:
+    """Name the lanes of a run by the order in which they began."""
+    order = list(dict.fromkeys(name[7] for name in trace))
+    return tuple(f"client:{order.index(name[7])}{name[8:]}" for name in trace)
+
+
+@pytest.mark.parametrize("steps", [(2, 2), (3, 3), (2, 2, 2)], ids=str)
+def test_renamings_are_left_out_and_counted(steps: tuple[int, ...]) -> None:
+    toy, lanes = alike(*steps), [f"client:{lane}" for lane in range(len(steps))]
+    odometer, made, stood_for = Odometer(alike=lanes), [], 0
+    while plan := odometer.next():
+        taping = Taping(plan.choose_from())
+        made.append(toy(taping))
+        odometer.done(taping.asked)
+        stood_for += renamings(taping.asked, lanes)
+
+    every = list(every_run(toy))
+    assert sorted(made) == sorted({_renamed(trace) for trace in every})
+    assert stood_for == len(every)
+    assert odometer.exhausted
+
+
+def test_a_run_of_which_nothing_is_alike_stands_for_itself() -> None:
+    taping = Taping(Boring())
+    interleaving(2, 2)(taping)
+
+    assert renamings(taping.asked, ()) == 1

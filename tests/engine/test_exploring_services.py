@@ -43,7 +43,10 @@ async def test_the_right_one_is_exhausted_and_holds(tmp_path: Path) -> None:
     assert result.found is None
     assert result.coverage.exhausted, result.coverage.sentences()
     assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
-    assert len(result.coverage.orders) > 10
+    assert result.coverage.sentences()[0] == (
+        "all 80 orders of the observed statements and provider calls of two requests with one key, "
+        "one released at a time: explored, 40 of them executed and 40 the same under other names"
+    )
 
 
 @pytest.mark.parametrize("guard", ["look_first", "lock_nothing"])

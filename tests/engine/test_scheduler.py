@@ -9,7 +9,8 @@ from math import comb
 from aiohttp import ClientSession, web
 
 from onecharge.engine.boundaries import ProviderGate, WebhookGate, stop
-from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Odometer, Replay, Taping
+from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Replay, Taping
+from onecharge.engine.odometer import Odometer
 from onecharge.engine.parking import Parking
 from onecharge.engine.scheduler import Course, Operation, Scheduler
 from onecharge.engine.tape import Choice, Tape
