@@ -6,10 +6,11 @@ Rule 2: a user's mistake is one clear sentence on standard error; only our own b
 Rule 3: a bug of ours is *unknown*: Python's own exit code for it would read as *violated*.
 """
 
+import difflib
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -19,18 +20,24 @@ import typer
 from rich.console import Console
 
 from onecharge import first_steps
+from onecharge.batches import is_batch
 from onecharge.catalogues import table_of
+from onecharge.counterexample import is_counterexample, read_counterexample
+from onecharge.engine.scope import Scope
+from onecharge.engine.scopes import SCOPES
+from onecharge.explore import Budget, Exploration
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
 from onecharge.redaction import redacted
+from onecharge.repetition import Repetition
 from onecharge.report.outputs import Outputs
 from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
 from onecharge.service_file import TEST_SECRET
 from onecharge.stored_run import PAGE, VERDICT, stored_run
-from onecharge.targets import Target, target
+from onecharge.targets import Target, WrongUsage, target
 from onecharge.verdict import RunVerdict
-from onecharge.verify import Run, new_run_folder
+from onecharge.verify import Run, Schedules, new_run_folder
 from simulator.core.provider import Keys
 from simulator.server import JournalKind
 from simulator.server import serve as serve_provider
@@ -97,18 +104,76 @@ def verify(  # noqa: PLR0917 - typer calls it by name
 
 
 @app.command()
-def run(  # noqa: PLR0917 - typer calls it by name
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file.")],
+def explore(  # noqa: PLR0917 - typer calls it by name
     service: ServiceOption = None,
     mutant: MutantOption = None,
+    budget: Annotated[
+        float, typer.Option("--budget", metavar="S", min=1, max=86_400, help="So many seconds.")
+    ] = 30,
+    bound: Annotated[
+        int | None,
+        typer.Option(
+            "--bound",
+            metavar="N",
+            min=0,
+            help="Systematically, at most so many deviations from the usual order.",
+        ),
+    ] = None,
     seed: SeedOption = 1,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", metavar="NAME", help="Only this one; may be given again."),
+    ] = None,
     json_file: JsonOption = None,
     junit_file: JunitOption = None,
     html_file: HtmlOption = None,
 ) -> None:
-    """Play one scenario file against a service and judge it."""
+    """Try every order in which requests, statements, provider calls and webhooks can happen.
+
+    A violation is made small, repeated twenty times and written to counterexample.toml, with a
+    test for pytest beside it.
+    """
     outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
-    _run(target(service, mutant), [read_scenario_file(file)], seed, outputs)
+    wanted, scopes = target(service, mutant), _scopes_named(scope or [])
+
+    def exploration(folder: Path, terminal: Terminal) -> Schedules:
+        within = Budget(budget, bound)
+        return Exploration(wanted, seed, within, folder=folder, listener=terminal, scopes=scopes)
+
+    _run(wanted, [], seed, outputs, exploration)
+
+
+@app.command()
+def run(  # noqa: PLR0917 - typer calls it by name
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A scenario file, or a counterexample.")
+    ],
+    service: ServiceOption = None,
+    mutant: MutantOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", min=0, help="Decides ids, faults and order."),
+    ] = None,
+    json_file: JsonOption = None,
+    junit_file: JunitOption = None,
+    html_file: HtmlOption = None,
+) -> None:
+    """Play one scenario file against a service and judge it, or repeat a counterexample.
+
+    A counterexample is played twenty times, on the service that it was found on unless another is
+    named.
+    """
+    outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
+    if not is_counterexample(file):
+        scenario = read_scenario_file(file)
+        _run(target(service, mutant), [scenario], 1 if seed is None else seed, outputs)
+    example = read_counterexample(file)
+    wanted, own_seed = example.target(service, mutant), example.file.seed if seed is None else seed
+
+    def repetition(folder: Path, terminal: Terminal) -> Schedules:
+        return Repetition(example, wanted, own_seed, folder=folder, listener=terminal)
+
+    _run(wanted, [], own_seed, outputs, repetition)
 
 
 @app.command()
@@ -129,10 +194,13 @@ def report(
     outputs = Outputs.asked(json_file, junit_file, page, os.environ)
     terminal = Terminal()
     verdict = stored.judged()
-    terminal.title(stored.service, len(verdict.scenarios), verdict.seed)
-    for one in verdict.scenarios:
+    played = [one for one in verdict.scenarios if not is_batch(one.name)]
+    terminal.title(stored.service, len(played), verdict.seed, len(verdict.parts))
+    for one in played:
         if not one.lacking:
             terminal.scenario(one)
+    for part in verdict.parts:
+        terminal.explored(part)
     terminal.verdict(verdict, page)
     _end(verdict, outputs.write(verdict, stored))
 
@@ -197,10 +265,17 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def _run(wanted: Target, scenarios: list[Scenario], seed: int, outputs: Outputs) -> NoReturn:
+def _run(
+    wanted: Target,
+    scenarios: list[Scenario],
+    seed: int,
+    outputs: Outputs,
+    to_explore: Callable[[Path, Terminal], Schedules] | None = None,
+) -> NoReturn:
     folder = new_run_folder(seed)
     terminal = Terminal()
-    terminal.title(wanted.name, len(scenarios), seed)
+    schedules = to_explore(folder, terminal) if to_explore else None
+    terminal.title(wanted.name, len(scenarios), seed, len(schedules.names) if schedules else 0)
     of_it = Run(
         wanted,
         scenarios,
@@ -208,6 +283,7 @@ def _run(wanted: Target, scenarios: list[Scenario], seed: int, outputs: Outputs)
         folder=folder,
         listener=terminal,
         server_url=os.environ.get("DATABASE_URL"),
+        schedules=schedules,
     )
     verdict = run_to_end(of_it.verdict())
     terminal.verdict(verdict, folder / PAGE)
@@ -232,3 +308,12 @@ def _complain(says: str) -> None:
 
 def _named(names: list[str]) -> list[Scenario]:
     return [named_scenario(name) for name in (names or library())]
+
+
+def _scopes_named(names: list[str]) -> list[Scope]:
+    for name in names:
+        if name not in SCOPES:
+            near = difflib.get_close_matches(name, SCOPES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(SCOPES)}"
+            raise WrongUsage(f"--scope: no scope is called {name!r}; {hint}")
+    return [SCOPES[name] for name in (dict.fromkeys(names) or SCOPES)]

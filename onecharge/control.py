@@ -53,11 +53,16 @@ class Passed:
         return declared_s or max(_LEAST_BOUND_S, _BOUND_FACTOR * self.took_s)
 
 
-async def clean_control(world: World, seed: int, tell: Tell = lambda _: None) -> Passed:
-    """Play one plain charge and its event; raise ``ControlFailed`` at the first wrong step."""
+async def clean_control(
+    world: World, seed: int, tell: Tell = lambda _: None, name: str = NAME
+) -> Passed:
+    """Play one plain charge and its event; raise ``ControlFailed`` at the first wrong step.
+
+    ``name`` is what its history is called, and decides the ids of its orders.
+    """
     began_s = time.monotonic()
-    recorder = world.begin_history(NAME)
-    first, *others = orders_of(world.service_file, NAME, len(world.service_file.tenants), seed)
+    recorder = world.begin_history(name)
+    first, *others = orders_of(world.service_file, name, len(world.service_file.tenants), seed)
     control = _Control(world, first, tell, recorder.records)
     async with ticking(world):
         await control.the_charge_succeeds()

@@ -11,6 +11,9 @@ Rule 3: what is no run is refused by name.
 | ``NAME.jsonl``       | the history of a scenario; ``control.jsonl`` is that of the clean control |
 | ``NAME.alone.jsonl`` | that of the same scenario, played once more by itself: this one counts    |
 | ``segments/``        | what load drivers saw, to be put in order with the one history there is   |
+| ``explore-*.jsonl``  | the histories of an exploration, a batch of runs each                     |
+| ``explored.json``    | what it says of what it covered and found                                 |
+| ``explore-shrinking``| runs that only made a schedule smaller: nobody judges them again          |
 """
 
 import json
@@ -20,6 +23,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from onecharge.batches import gathered, natural
+from onecharge.explored import Part, parts_in
 from onecharge.history.reading import HistoryError, merge, read_history, read_segment
 from onecharge.history.records import Record
 from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario, not_applicable
@@ -31,7 +36,8 @@ SEGMENTS: Final = "segments"
 RUNS: Final = Path(".onecharge") / "runs"
 ALONE: Final = ".alone"
 TROUBLE: Final = "trouble"
-_CONTROL: Final = "control"
+EXPLORING: Final = "control.explore"
+CONTROLS: Final = frozenset({"control", EXPLORING})
 
 
 class NotARun(Exception):
@@ -65,8 +71,8 @@ class StoredRun:
     @property
     def histories(self) -> dict[str, Path]:
         """The histories there are, by scenario, in the order in which they were to be played."""
-        found = {path.stem: path for path in sorted(self.folder.glob("*.jsonl"))}
-        found.pop(_CONTROL, None)
+        paths = sorted(self.folder.glob("*.jsonl"), key=lambda path: natural(path.stem))
+        found = {path.stem: path for path in paths if path.stem not in CONTROLS}
         for name in [name for name in found if f"{name}{ALONE}" in found]:
             found[name] = found.pop(f"{name}{ALONE}")
         planned = [name for name in self._texts("scenarios") if name in found]
@@ -77,7 +83,11 @@ class StoredRun:
         """What was to be played, is applicable and was never begun."""
         lacking = self._lacking()
         played = self.histories
-        return [n for n in self._texts("scenarios") if n not in played and n not in lacking]
+        explored = {part.name for part in self.parts}
+        return [
+            *(n for n in self._texts("scenarios") if n not in played and n not in lacking),
+            *(f"the end of {n}" for n in self._texts("explored") if n not in explored),
+        ]
 
     def records(self, scenario: str) -> Sequence[Record]:
         """Return the records of a scenario, none if they cannot be read."""
@@ -90,7 +100,7 @@ class StoredRun:
         """Judge every history again."""
         lacking = self._lacking()
         histories = self.histories
-        verdicts = [self._judged(name) for name in histories]
+        verdicts = gathered(self._judged(name) for name in histories)
         verdicts += [not_applicable(name, without) for name, without in lacking.items()]
         return combine(
             verdicts,
@@ -98,7 +108,13 @@ class StoredRun:
             duration_s=sum(verdict.duration_s for verdict in verdicts),
             interrupted=self._cut_short(),
             whole=self.manifest.get("whole") is True,
+            parts=self.parts,
         )
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What was explored, as the exploration told it."""
+        return parts_in(self.folder)
 
     def _cut_short(self) -> str | None:
         """Say what was to be played and was never begun."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from onecharge.explored import Discovery, Part
 from onecharge.history.assembly import case_of
 from onecharge.history.attribution import HOW_TO_TIE, TieRule
 from onecharge.history.buckets import Bucket, buckets
@@ -88,6 +89,11 @@ class ScenarioVerdict:
     def exposure(self) -> list[Violation]:
         """What would be wrong if the provider broke its word."""
         return [] if self.fair else self._found()
+
+    def orders_violating(self, invariant: str) -> set[str | None]:
+        """The orders that show a violation of this invariant; None stands for all of them."""
+        judgements = (one.judgement for one in self.invariants if one.name == invariant)
+        return {violation.order for each in judgements for violation in each.violations}
 
     def _found(self) -> list[Violation]:
         return [v for invariant in self.invariants for v in invariant.judgement.violations]
@@ -172,10 +178,17 @@ class RunVerdict:
     interrupted: str | None = None
     not_exercised: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """What was explored."""
 
     def exit_code(self) -> int:
         """0 holds, 1 violated, 3 unknown."""
         return EXIT_CODES[self.verdict]
+
+    def discovery(self, scenario: str, invariant: str) -> Discovery | None:
+        """Return what the explorer says of a violation, if it was the explorer who found it."""
+        found = (part.found for part in self.parts if part.found is not None)
+        return next((f for f in found if (f.scenario, f.kind) == (scenario, invariant)), None)
 
     @property
     def at_risk(self) -> dict[str, int]:
@@ -233,21 +246,30 @@ def combine(
     duration_s: float,
     interrupted: str | None = None,
     whole: bool = False,
+    parts: Sequence[Part] = (),
 ) -> RunVerdict:
     """Return the verdict on a run from those on its scenarios; none at all is unknown.
 
     ``interrupted`` says what ended the run early; what was not played is then unknown. ``whole``
     says that these were all the scenarios there are: then every invariant must have had something
-    to judge somewhere, or it is unknown whether it holds.
+    to judge somewhere, or it is unknown whether it holds. ``parts`` are what was explored.
     """
     verdicts: list[Verdict] = [scenario.verdict for scenario in scenarios]
     not_exercised = _not_exercised(scenarios)
     reasons = tuple(f"no scenario put {name} to the test" for name in not_exercised if whole)
+    reasons += tuple(f"{part.name}: {part.doubt}" for part in parts if part.doubt)
     if interrupted or reasons:
         verdicts.append("unknown")
     verdict = worst(verdicts, none="unknown")
     return RunVerdict(
-        verdict, seed, round(duration_s, 3), tuple(scenarios), interrupted, not_exercised, reasons
+        verdict,
+        seed,
+        round(duration_s, 3),
+        tuple(scenarios),
+        interrupted,
+        not_exercised,
+        reasons,
+        tuple(parts),
     )
 
 

@@ -46,6 +46,7 @@ def run_json(run: "RunVerdict") -> dict[str, Any]:
         "not_applicable": [
             {kind: name, "lacking": list(lacking)} for kind, name, lacking in run.not_applicable
         ],
+        "explored": [part.to_json() for part in run.parts],
     }
 
 

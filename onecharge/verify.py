@@ -1,8 +1,9 @@
-"""Verify a service: control, then every scenario, then one verdict.
+"""Verify a service: control, then every scenario, then what is explored, then one verdict.
 
 Rule 1: nobody is blamed before the clean control has passed.
 Rule 2: a scenario is judged from its history alone, as ``report`` would judge it later.
 Rule 3: whatever ends a run early, what was seen so far is judged and said.
+Rule 4: schedules are played in a world of their own, with gates: no scenario goes through them.
 """
 
 import asyncio
@@ -11,16 +12,18 @@ import shlex
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from onecharge.control import ControlFailed, clean_control
+from onecharge.batches import gathered
+from onecharge.control import NAME, ControlFailed, Passed, clean_control
+from onecharge.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, to_be_confirmed
-from onecharge.stored_run import ALONE, MANIFEST, RUNS, TROUBLE, trouble_in
+from onecharge.stored_run import ALONE, EXPLORING, MANIFEST, RUNS, TROUBLE, trouble_in
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
 from onecharge.verdict import (
@@ -53,6 +56,25 @@ class Listener(Protocol):
         """Hear how it ended."""
 
 
+class Schedules(Protocol):
+    """What plays schedules in a world with gates: an exploration, or a counterexample again."""
+
+    @property
+    def names(self) -> list[str]:
+        """What is to be explored."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What was explored so far."""
+
+    @property
+    def verdicts(self) -> Sequence[ScenarioVerdict]:
+        """The verdicts on it so far."""
+
+    async def through(self, world: World, bound_s: float) -> None:
+        """Play them all."""
+
+
 class Run:
     """One run over some scenarios, with a folder of its own for histories, logs and verdict."""
 
@@ -65,8 +87,10 @@ class Run:
         folder: Path,
         listener: Listener,
         server_url: str | None = None,
+        schedules: Schedules | None = None,
     ) -> None:
         self.folder = folder
+        self._schedules = schedules
         self._target = target
         self._scenarios = scenarios
         self._seed = seed
@@ -97,12 +121,17 @@ class Run:
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+        explored = self._schedules.verdicts if self._schedules else ()
         return combine(
-            [self._verdicts[each.name] for each in self._scenarios if each.name in self._verdicts],
+            [
+                *(self._verdicts[s.name] for s in self._scenarios if s.name in self._verdicts),
+                *gathered(explored),
+            ],
             seed=self._seed,
             duration_s=round(time.monotonic() - self._began_s, 3),
             interrupted=self._interrupted,
             whole=self._whole,
+            parts=self._schedules.parts if self._schedules else (),
         )
 
     @property
@@ -116,7 +145,10 @@ class Run:
 
     async def _play(self) -> None:
         try:
-            await self._play_in_a_world()
+            if self._scenarios:
+                await self._play_in_a_world()
+            if self._schedules is not None:
+                await self._play_schedules(self._schedules)
         except (ControlFailed, NotReady, PostgresError, SupervisorError) as reason:
             if not self._faults_began:
                 raise self._told_of_its_file(reason) from None
@@ -130,21 +162,37 @@ class Run:
         return reason
 
     async def _play_in_a_world(self) -> None:
-        async with standing(
+        async with self._standing() as world:
+            passed = await self._controlled(world)
+            bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
+            for group in arranged(self._applicable(), tied=passed.tied):
+                await self._play_group(world, group, bound_s)
+            self._judge_what_came_late()
+
+    async def _play_schedules(self, schedules: Schedules) -> None:
+        async with self._standing(gated=True) as world:
+            passed = await self._controlled(world, EXPLORING)
+            bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
+            await schedules.through(world, bound_s)
+
+    def _standing(self, *, gated: bool = False) -> AbstractAsyncContextManager[World]:
+        """Return a world of the service; of the second, nobody is told again what is ready."""
+        return standing(
             self._target.service_file,
             self.folder,
             seed=self._seed,
             mutant=self._target.mutant,
             server_url=self._server_url,
-            tell=self._listener.step,
-        ) as world:
-            passed = await clean_control(world, self._seed)
-            self._faults_began = True
+            gated=gated,
+            tell=(lambda _: None) if self._faults_began else self._listener.step,
+        )
+
+    async def _controlled(self, world: World, name: str = NAME) -> Passed:
+        passed = await clean_control(world, self._seed, name=name)
+        if not self._faults_began:
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
-            bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
-            for group in arranged(self._applicable(), tied=passed.tied):
-                await self._play_group(world, group, bound_s)
-            self._judge_what_came_late()
+        self._faults_began = True
+        return passed
 
     def _applicable(self) -> Iterator[Scenario]:
         """Yield what there is to play, and say of the rest that it does not apply."""
@@ -243,6 +291,7 @@ class Run:
             "mutant": self._target.mutant,
             "scenarios": [scenario.name for scenario in self._scenarios],
             "whole": self._whole,
+            "explored": self._schedules.names if self._schedules else [],
             "lacking": {
                 scenario.name: lacking
                 for scenario in self._scenarios

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from onecharge.batches import is_batch
 from onecharge.history.buckets import BUCKETS, Bucket
 from onecharge.history.judgement import Evidence, Violation, money
 from onecharge.verdict import RunVerdict, ScenarioVerdict
@@ -58,6 +59,12 @@ def findings(run: RunVerdict) -> list[Finding]:
             for _, alike in groupby(violations, key=_boundary):
                 found.append(Finding(one.name, rank, scenario, tuple(alike)))
     return sorted(found, key=lambda finding: finding.weight)
+
+
+def is_told_by(run: RunVerdict, finding: Finding) -> bool:
+    """Whether a finding is what led to the schedule that is told elsewhere, made small."""
+    kinds = {part.found.kind for part in run.parts if part.found is not None}
+    return is_batch(finding.scenario.name) and finding.invariant in kinds
 
 
 def telling(evidence: Sequence[Evidence], shown: int) -> list[Evidence]:
@@ -123,7 +130,10 @@ def outcomes_in_words(run: RunVerdict) -> str:
 def _totals(run: RunVerdict) -> str:
     fair = [scenario for scenario in run.scenarios if scenario.fair and not scenario.lacking]
     orders, charges = sum(s.orders for s in fair), sum(s.charges for s in fair)
-    return f"{orders} orders in {len(fair)} fair scenarios, {charges} real charges, none twice"
+    told = f"{orders} orders in {len(fair)} fair scenarios, {charges} real charges, none twice"
+    if runs := sum(part.runs for part in run.parts):
+        told += f"; {runs} schedules explored"
+    return told
 
 
 def _not_reached(scenario: ScenarioVerdict) -> Iterator[str]:

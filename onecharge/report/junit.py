@@ -21,6 +21,7 @@ from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from onecharge.explored import Part
 from onecharge.history.judgement import Violation
 from onecharge.invariants import invariants
 from onecharge.report.foreign_text import visible
@@ -28,6 +29,7 @@ from onecharge.verdict import InvariantVerdict, RunVerdict, ScenarioVerdict, rea
 
 _AS_PLANNED: Final = "played_as_planned"
 _WHOLE_RUN: Final = "the_whole_run"
+_EXPLORED: Final = "explored"
 _NOTHING_OF_ITS_KIND: Final = "this scenario does not put it to the test"
 _SHOWN: Final = 10
 
@@ -37,6 +39,8 @@ def junit_text(run: RunVerdict, service: str) -> str:
     document = JUnitXml(visible(f"onecharge {service}"))
     for scenario in run.scenarios:
         document.add_testsuite(_suite(scenario))
+    if run.parts:
+        document.add_testsuite(_explored(run.parts))
     if reasons := list(_of_all(run)):
         document.add_testsuite(_whole_run(reasons))
     document.update_statistics()  # type: ignore[no-untyped-call]  # it has no types
@@ -96,6 +100,29 @@ def _of_all(run: RunVerdict) -> Iterator[str]:
     elif not run.scenarios:
         yield "nothing was played"
     yield from run.reasons
+
+
+def _explored(parts: Sequence[Part]) -> TestSuite:
+    """Return one case for each part of an exploration; what was covered is its output."""
+    suite = TestSuite(_EXPLORED)
+    for part in parts:
+        case = _named(part.name, _EXPLORED)
+        if part.found is not None:
+            failure = Failure(visible(part.found.kind), "violated")
+            failure.text = _lines(
+                (part.found.in_words, *part.found.steps, f"repeat: {part.found.repeat}")
+            )
+            case.result = [failure]
+        elif part.doubt:
+            error = Error(visible(part.doubt), "unknown")
+            error.text = _lines(part.sentences)
+            case.result = [error]
+        elif part.verdict == "not_applicable":
+            case.result = [Skipped(visible("; ".join(part.sentences)))]
+        else:
+            case.system_out = _lines(part.sentences)
+        suite.add_testcase(case)
+    return suite
 
 
 def _whole_run(reasons: Sequence[str]) -> TestSuite:

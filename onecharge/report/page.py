@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onecharge.explanation import Argument, explained
+from onecharge.explored import Part
 from onecharge.history.assembly import case_of
 from onecharge.history.buckets import Bucket
 from onecharge.history.case import Case
@@ -67,6 +68,9 @@ class Told:
     argument: Argument
     evidence: tuple[Evidence, ...]
     diagram: Diagram | None
+    again: str = ""
+    """How sure it is, where the explorer found it, and by which ``schedule``."""
+    schedule: tuple[str, ...] = ()
     drawn_at: int | None = None
     """The finding, counted from 1, that shows the same story already."""
 
@@ -127,6 +131,7 @@ class Page:
     advice: tuple[str, ...]
     exposure: tuple[str, ...]
     not_applicable: tuple[str, ...]
+    explored: tuple[Part, ...] = ()
     boundaries: tuple[str, ...] = tuple(GUARDS)
 
 
@@ -140,7 +145,7 @@ def page_of(run: RunVerdict, about: About, read: Reader) -> Page:
         verdict=run.verdict,
         headline=in_words(run),
         at_risk=at_risk(run),
-        findings=tuple(_in_full(found[:_IN_FULL], read)),
+        findings=tuple(_in_full(run, found[:_IN_FULL], read)),
         others=tuple(f"{f.invariant} · {f.scenario.name}: {f.first.says}" for f in named),
         unnamed=len(found) - len(found[:_IN_FULL]) - len(named),
         doubts=tuple(_cut([doubt.says for doubt in unsure])),
@@ -156,10 +161,11 @@ def page_of(run: RunVerdict, about: About, read: Reader) -> Page:
         not_applicable=tuple(
             f"{name} (without {', '.join(without)})" for _, name, without in run.not_applicable
         ),
+        explored=run.parts,
     )
 
 
-def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
+def _in_full(run: RunVerdict, found: Sequence[Finding], read: Reader) -> Iterator[Told]:
     cases: dict[str, tuple[Case, Sequence[Record]]] = {}
     drawn: dict[tuple[str, str | None], int] = {}
     for number, finding in enumerate(found, start=1):
@@ -169,6 +175,7 @@ def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
             cases[name] = case_of(records), records
         case, records = cases[name]
         why = explained(case, finding.invariant, first, records=records)
+        discovery = run.discovery(name, finding.invariant)
         shown_at = drawn.setdefault((name, first.order), number)
         yield Told(
             invariant=finding.invariant,
@@ -183,6 +190,8 @@ def _in_full(found: Sequence[Finding], read: Reader) -> Iterator[Told]:
             argument=why.argument,
             evidence=first.evidence,
             diagram=_story(first, case, records) if shown_at == number else None,
+            again=discovery.in_words if discovery else "",
+            schedule=discovery.steps if discovery else (),
             drawn_at=shown_at if first.order and shown_at != number else None,
         )
 

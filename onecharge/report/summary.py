@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from onecharge.explored import Discovery
 from onecharge.report.findings import (
     Finding,
     doubts,
@@ -43,16 +44,17 @@ def _lines(run: RunVerdict, service: str) -> Iterator[str]:
     yield f"**{in_markdown(in_words(run))}**"
     found = findings(run)
     for finding in found[:_FINDINGS]:
-        yield from _finding(finding)
+        yield from _finding(finding, run.discovery(finding.scenario.name, finding.invariant))
     if more := len(found[_FINDINGS:]):
         yield from ("", f"… and {more} more finding(s): the report has them all.")
     yield from _doubts(run)
     if outcomes := outcomes_in_words(run):
         yield from ("", f"Unknown outcomes: {outcomes}")
+    yield from _explored(run)
     yield from _table(run)
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: Finding, discovery: Discovery | None) -> Iterator[str]:
     first = finding.first
     name = f"{in_markdown(finding.invariant)} in {in_markdown(finding.scenario.name)}"
     more = f" (and {finding.more} more like it)" if finding.more else ""
@@ -62,6 +64,18 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"- **open**: {in_markdown(str(first.boundary))}: {in_markdown(first.cause)}"
     yield f"- **usual guard**: {in_markdown(first.guard)}"
     yield from ("", code_in_markdown(finding.scenario.repeat))
+    if discovery is not None:
+        yield from ("", f"It {in_markdown(discovery.in_words)}:", "")
+        for number, step in enumerate(discovery.steps, start=1):
+            yield f"{number}. {in_markdown(step)}"
+
+
+def _explored(run: RunVerdict) -> Iterator[str]:
+    if run.parts:
+        yield from ("", "### What was explored", "")
+    for part in run.parts:
+        says = in_markdown("; ".join(part.sentences))
+        yield f"- {_MARKS[part.verdict]} {in_markdown(part.name)}: {says}"
 
 
 def _doubts(run: RunVerdict) -> Iterator[str]:

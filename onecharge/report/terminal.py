@@ -1,7 +1,8 @@
 """The verdict on a terminal: a line for each scenario, then what a person should do next.
 
 Rule 1: the end is short: at most 15 lines, each for somebody to act on. The money first, then one
-        finding in full, the others by name; the page and the JSON file have them all.
+        finding in full, the others by name; the page and the JSON file have them all. A schedule
+        that the explorer found has up to eight lines more.
 Rule 2: texts come from foreign services; they are never markup and never escape sequences.
 Rule 3: the same words with and without a terminal, with and without colours.
 """
@@ -16,12 +17,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from onecharge.explored import Discovery, Part
 from onecharge.history.judgement import Verdict
 from onecharge.report.findings import (
     Finding,
     doubts,
     findings,
     in_words,
+    is_told_by,
     outcomes_in_words,
     telling,
 )
@@ -36,6 +39,8 @@ _MARKS: Final[dict[Verdict, tuple[str, str]]] = {
 }
 _ASCII: Final = str.maketrans({"✓": "+", "✗": "x", "·": "|", "→": "->", "…": "...", "≥": ">="})
 _NAME_WIDTH: Final = 34
+_PART_WIDTH: Final = 22
+_STEPS_SHOWN: Final = 8
 _LINES_OF_SCENARIOS: Final = 15
 """Up to so many scenarios have each a line of its own."""
 _NAMES_IN_A_LINE: Final = 4
@@ -54,12 +59,12 @@ class Terminal:
         self._many = False
         self._holding: list[str] = []  # hold, and share the line that is to come
 
-    def title(self, service: str, scenarios: int, seed: int) -> None:
-        """Print what is about to be judged."""
+    def title(self, service: str, scenarios: int, seed: int | None, explored: int = 0) -> None:
+        """Print what is about to be judged: so many scenarios, and so many things explored."""
         self._many = scenarios > _LINES_OF_SCENARIOS
-        self._print(
-            ("onecharge ", "bold"), (f"{service} · {scenarios} scenario(s) · seed {seed}", "")
-        )
+        told = [f"{scenarios} scenario(s)"] if scenarios or not explored else []
+        told += [f"{explored} to explore"] if explored else []
+        self._print(("onecharge ", "bold"), (f"{service} · {' · '.join(told)} · seed {seed}", ""))
 
     def step(self, says: str) -> None:
         """Print one thing that is ready."""
@@ -114,6 +119,15 @@ class Terminal:
             mark, style = _MARKS["holds"]
             self._print((f"{mark} ", style), (" · ".join(names), ""))
 
+    def explored(self, part: Part) -> None:
+        """Print what was covered of a part of an exploration, a sentence a line."""
+        self._print_holding()
+        mark, style = _MARKS[part.verdict]
+        first, *more = part.sentences
+        self._print((f"{mark} ", style), (part.name.ljust(_PART_WIDTH), ""), (f" {first}", "dim"))
+        for says in more:
+            self._print(("  ", ""), ("".ljust(_PART_WIDTH), ""), (f" {says}", "dim"))
+
     def verdict(self, run: RunVerdict, report: Path | None = None) -> None:
         """Print the verdict on the run, and what to do about it, in at most 15 lines."""
         self._print_holding()
@@ -122,8 +136,8 @@ class Terminal:
         self._print((f"{mark} {run.verdict}", style), (f": {in_words(run)}", "bold"))
         found = findings(run)
         for finding in found[:1]:
-            self._finding(finding)
-        self._also(found[1:])
+            self._finding(finding, run.discovery(finding.scenario.name, finding.invariant))
+        self._also([finding for finding in found[1:] if not is_told_by(run, finding)])
         self._doubts(run, 1 if found else _DOUBTS_SHOWN)
         if outcomes := outcomes_in_words(run):
             self._print(("unknown outcomes: ", "bold"), (outcomes, ""))
@@ -139,7 +153,7 @@ class Terminal:
         if report is not None:
             self._print(("report: ", "bold"), (str(report), ""))
 
-    def _finding(self, finding: Finding) -> None:
+    def _finding(self, finding: Finding, discovery: Discovery | None) -> None:
         first = finding.first
         self._print(
             (finding.invariant, "bold red"),
@@ -153,6 +167,13 @@ class Terminal:
         self._print(("  open     ", "bold"), (f"{first.boundary}: {first.cause}", ""))
         self._print(("  guard    ", "bold"), (first.guard, ""))
         self._print(("  repeat: ", "bold"), (finding.scenario.repeat, ""))
+        if discovery is not None:
+            self._schedule(discovery)
+
+    def _schedule(self, discovery: Discovery) -> None:
+        self._print(("  again    ", "bold"), (discovery.in_words, ""))
+        for number, step in enumerate(discovery.steps[:_STEPS_SHOWN], start=1):
+            self._print((f"  {number:>6}.  ", "cyan"), (step, ""))
 
     def _also(self, others: Sequence[Finding]) -> None:
         """Name the other invariants that are violated, and where, in one line."""

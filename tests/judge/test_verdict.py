@@ -215,6 +215,7 @@ def test_the_json_has_the_form_that_was_promised(tale: "Tale", tmp_path: Path) -
         "not_exercised",
         "not_reached",
         "not_applicable",
+        "explored",
     ]
     assert (data["verdict"], data["seed"], data["duration_s"]) == ("violated", 7, 1.235)
     [one] = [i for i in data["invariants"] if i["name"] == "one_charge_per_key"]

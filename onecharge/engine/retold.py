@@ -1,0 +1,160 @@
+"""What a run was asked and answered, told in a few steps of English. No I/O.
+
+Rule 1: events that go on with the same chain, one after the other, are one step.
+Rule 2: there are at most eight steps; whatever comes after the last deviation is the usual order
+        and one of them.
+Rule 3: a step keeps its deviations from the boring run: the steps of a run are its tape, too.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Asked, lane_of
+
+MOST_STEPS: Final = 8
+
+USUAL: Final = "everything else goes on in its usual order"
+
+_NUMBERED = re.compile(r"([a-z]+):(\d+)")
+_PLACE = re.compile(r"(?P<lane>\S+) (?P<what>.+) #\d+")
+_METHOD = re.compile(r"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /")
+_SEAM = re.compile(r"(?P<operation>\S+) (?P<seam>on_receive|before_commit|after_commit)")
+_SEAMS: Final = {
+    "on_receive": "its call {}",
+    "before_commit": "the execution of its {}",
+    "after_commit": "the answer to its {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Where a run took another alternative than the boring one."""
+
+    place: int
+    kind: str
+    index: int
+    takes: str
+    instead_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step in English, with the deviations that it begins with or contains."""
+
+    says: str
+    deviations: tuple[Deviation, ...] = ()
+
+
+def retold(asked: Sequence[Asked], most: int = MOST_STEPS) -> tuple[Step, ...]:
+    """Return a run in at most so many steps."""
+    last = max((place for place, one in enumerate(asked) if one.index), default=-1)
+    if last < 0:
+        return (Step("everything goes on in its usual order"),)
+    parts = [part for part in _parts(asked) if part.start <= last]
+    steps = [Step(_says(part, asked), part.deviations) for part in parts]
+    if len(parts[-1].places) and parts[-1].end < _last_release(asked):
+        steps.append(Step(USUAL))
+    if len(steps) > most:
+        rest = steps[most - 1 :]
+        steps[most - 1 :] = [
+            Step(
+                f"and so on, {len(rest)} steps more",
+                tuple(deviation for step in rest for deviation in step.deviations),
+            )
+        ]
+    return tuple(steps)
+
+
+@dataclass(slots=True)
+class _Part:
+    """What goes on with one chain in one go, or one thing that went wrong."""
+
+    lane: str
+    kind: str
+    places: list[int]
+    deviations: tuple[Deviation, ...]
+
+    @property
+    def start(self) -> int:
+        return self.places[0]
+
+    @property
+    def end(self) -> int:
+        return self.places[-1]
+
+
+def _parts(asked: Sequence[Asked]) -> Iterator[_Part]:
+    part: _Part | None = None
+    for place, one in enumerate(asked):
+        taken = one.alternatives[one.index]
+        deviation = (
+            (Deviation(place, one.kind, one.index, taken, one.alternatives[0]),)
+            if one.index
+            else ()
+        )
+        if one.kind != RELEASE and not deviation:
+            continue  # it went through, as it should
+        lane = lane_of(taken) if one.kind == RELEASE and taken != ALL_AT_ONCE else taken
+        if part is not None and (part.lane, part.kind) == (lane, one.kind) and part.kind == RELEASE:
+            part.places.append(place)
+            part.deviations += deviation
+            continue
+        if part is not None:
+            yield part
+        part = _Part(lane, one.kind, [place], deviation)
+    if part is not None:
+        yield part
+
+
+def _last_release(asked: Sequence[Asked]) -> int:
+    return max(place for place, one in enumerate(asked) if one.kind == RELEASE)
+
+
+def _says(part: _Part, asked: Sequence[Asked]) -> str:
+    first = asked[part.start]
+    taken, usual = first.alternatives[first.index], first.alternatives[0]
+    if part.kind != RELEASE:
+        return f"{_plain(taken)}, instead of {_plain(usual)}"
+    if part.lane == ALL_AT_ONCE:
+        waiting = (name for name in first.alternatives if name != ALL_AT_ONCE)
+        return f"all at once: {'; '.join(_begins(name) for name in waiting)}"
+    until = _until(part, asked)
+    ends = " and goes on to its end" if until is None else f" and stops before {_what(until)}"
+    return _begins(taken) + ends
+
+
+def _until(part: _Part, asked: Sequence[Asked]) -> str | None:
+    """Return the event of the same chain that waits when the part is over."""
+    names = (
+        name for one in asked[part.end + 1 :] if one.kind == RELEASE for name in one.alternatives
+    )
+    return next((name for name in names if lane_of(name) == part.lane), None)
+
+
+def _begins(name: str) -> str:
+    """Say what happens when an event goes on: ``client 1 sends POST /pay``."""
+    place = _PLACE.fullmatch(name)
+    if place is None:
+        return _plain(name)
+    who, what = _plain(place["lane"]), place["what"]
+    if _METHOD.match(what):
+        return f"{who} sends {what}"
+    if place["lane"].startswith("webhook:") and "." in what and " " not in what:
+        return f"{who} is sent ({what})"
+    return f"{who} goes on with {_what(name)}"
+
+
+def _what(name: str) -> str:
+    """Name an event, whoever it happens to."""
+    place = _PLACE.fullmatch(name)
+    if place is None:
+        return _plain(name)
+    if seam := _SEAM.fullmatch(place["what"]):
+        return _SEAMS[seam["seam"]].format(seam["operation"])
+    return place["what"]
+
+
+def _plain(name: str) -> str:
+    return _NUMBERED.sub(r"\1 \2", name)

@@ -1,0 +1,255 @@
+"""An exploration: every scope within a budget, and what to do about the first violation.
+
+Rule 1: every scope gets a fair share of the time that is left; what it leaves over is the next's.
+Rule 2: every scope is run at least once: what was never run says nothing.
+Rule 3: the first violation ends the exploration. It is made small and repeated, in histories
+        apart; one more run of the smallest schedule is the history that tells of it.
+Rule 4: an invariant that only the judge of a batch sees to be violated counts as any other.
+"""
+
+import asyncio
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Protocol
+
+from onecharge import counterexample
+from onecharge.batches import BATCHES
+from onecharge.counterexample import counterexample_of
+from onecharge.engine.chooser import ALL_AT_ONCE, Replay, Taping
+from onecharge.engine.explorer import Coverage, Found, explored, smallest
+from onecharge.engine.retold import Step, retold
+from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
+from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
+from onecharge.engine.tape import Tape
+from onecharge.explored import Discovery, Part, write_parts
+from onecharge.late_kinds import shrunk_in_batches
+from onecharge.report.pytest_file import TEST_FILE, pytest_text
+from onecharge.report.written import write_whole
+from onecharge.targets import Target
+from onecharge.verdict import ScenarioVerdict
+from onecharge.world.world import World
+
+SYSTEMATIC: Final = 0.75
+"""The part of its time in which a scope is explored systematically; chance has the rest."""
+
+_ASIDE: Final = "shrinking/"
+_MOST_RUNS: Final = 300
+"""So many runs are spent on making a schedule smaller."""
+
+Clock = Callable[[], float]
+
+
+class Listener(Protocol):
+    """Who hears how an exploration is getting on."""
+
+    def step(self, says: str) -> None:
+        """Hear of one thing that is ready."""
+
+    def playing(self, name: str) -> AbstractContextManager[object]:
+        """Hear that something is being run, as long as the context lasts."""
+
+    def explored(self, part: Part) -> None:
+        """Hear what was covered of a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """For how long is explored, and up to how many deviations from the boring run."""
+
+    seconds: float
+    bound: int | None = None
+
+
+class Exploration:
+    """Explores scopes of a service in a world with gates. ``parts`` and ``verdicts`` grow."""
+
+    def __init__(
+        self,
+        wanted: Target,
+        seed: int,
+        budget: Budget,
+        *,
+        folder: Path,
+        listener: Listener,
+        scopes: Sequence[Scope] = tuple(SCOPES.values()),
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.parts: list[Part] = []
+        self._wanted = wanted
+        self._seed = seed
+        self._budget = budget
+        self._folder = folder
+        self._listener = listener
+        self._scopes = scopes
+        self._clock = clock
+        self._stages: list[Stage] = []
+
+    @property
+    def names(self) -> list[str]:
+        """What is to be explored."""
+        return [scope.name for scope in self._scopes]
+
+    @property
+    def verdicts(self) -> list[ScenarioVerdict]:
+        """Those on every batch of runs so far."""
+        return [verdict for stage in self._stages for verdict in stage.verdicts]
+
+    async def through(self, world: World, bound_s: float) -> None:
+        """Explore one scope after the other until a violation, or the end of the time."""
+        ends_s = self._clock() + self._budget.seconds
+        for number, scope in enumerate(self._scopes):
+            left_s = max(0.0, ends_s - self._clock())
+            if why_not := scope.why_not(world.service_file):
+                self._add(Part(scope.name, scope.what, why_not=why_not))
+            elif any(part.found for part in self.parts):
+                says = "not explored: there is a violation to be mended first"
+                self._add(Part(scope.name, scope.what, says=(says,)))
+            else:
+                until_s = self._clock() + left_s / (len(self._scopes) - number)
+                await self._explore(world, scope, bound_s, until_s)
+
+    async def _explore(self, world: World, scope: Scope, bound_s: float, until_s: float) -> None:
+        words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
+        words += ["--seed", str(self._seed), "--budget", f"{self._budget.seconds:g}"]
+        async with Stage.set_up(
+            world, scope, seed=self._seed, bound_s=bound_s, repeat=shlex.join(words)
+        ) as stage:
+            self._stages.append(stage)
+            coverage = stage.coverage()
+            try:
+                with self._listener.playing(scope.what):
+                    found = await self._found(stage, coverage, until_s)
+            except asyncio.CancelledError:
+                self._add(replace(_part(scope, coverage), doubt="interrupted"))
+                raise
+        part = _part(scope, coverage)
+        if found is not None:
+            self._listener.step(f"{found.kind} violated after {found.after} schedule(s): shrinking")
+            seen_in = stage.violated.name if stage.violated else ""
+            with self._listener.playing("a smaller schedule"):
+                part = replace(part, found=await self._shown(world, scope, found, bound_s, seen_in))
+        self._add(part)
+
+    async def _found(self, stage: Stage, coverage: Coverage, until_s: float) -> Found | None:
+        half_s = self._clock() + SYSTEMATIC * (until_s - self._clock())
+
+        def within(end_s: float) -> bool:
+            return stage.violated is None and (coverage.runs == 0 or self._clock() < end_s)
+
+        result = await explored(
+            stage.make,
+            coverage,
+            systematically=lambda: within(half_s),
+            by_chance=lambda: within(until_s),
+            bound=self._budget.bound,
+            seed=self._seed,
+        )
+        await stage.judged()
+        return result.found or _found_by_the_judge(stage)
+
+    async def _shown(
+        self, world: World, scope: Scope, found: Found, bound_s: float, seen_in: str
+    ) -> Discovery:
+        """Make what was found small, repeat it, play it once for the report, and write it down."""
+        small = await self._small(world, scope, found, bound_s)
+        path = self._folder / counterexample.FILE
+        repeat = shlex.join(["onecharge", "run", str(path)])
+        steps, scenario = await self._told(world, scope, small, bound_s, repeat)
+        example = counterexample_of(
+            path,
+            steps,
+            wanted=self._wanted,
+            scope=scope,
+            violates=found.kind,
+            seed=self._seed,
+            found_after=found.after,
+            failed=small.failed,
+            of=small.of,
+        )
+        discovery = Discovery(
+            kind=found.kind,
+            scenario=scenario or seen_in,
+            after=found.after,
+            failed=small.failed,
+            of=small.of,
+            steps=example.steps,
+            repeat=repeat,
+            file=str(path),
+            test=str(self._folder / TEST_FILE),
+        )
+        example.write()
+        test = pytest_text(
+            title=example.file.title, steps=example.steps, says=discovery.in_words, file=path.name
+        )
+        write_whole(test, self._folder / TEST_FILE)
+        return discovery
+
+    async def _small(self, world: World, scope: Scope, found: Found, bound_s: float) -> Shrunk:
+        (world.folder / f"{BATCHES}{_ASIDE}").mkdir(exist_ok=True)
+        aside = replace(scope, name=f"{_ASIDE}{scope.name}")
+        async with Stage.set_up(world, aside, seed=self._seed, bound_s=bound_s, repeat="") as stage:
+            if found.kind != CHARGED_TWICE:
+                return await shrunk_in_batches(stage, found.tape, found.kind)
+            stage.batch = BATCH
+            small = await smallest(stage.make, found, most_runs=_MOST_RUNS)
+            await stage.judged()
+            return small
+
+    async def _told(
+        self, world: World, scope: Scope, small: Shrunk, bound_s: float, repeat: str
+    ) -> tuple[tuple[Step, ...], str]:
+        """Play the smallest schedule till it shows; its steps, and the history's name if it did."""
+        shown = replace(scope, name=f"{scope.name}-counterexample")
+        async with Stage.set_up(
+            world, shown, seed=self._seed, bound_s=bound_s, repeat=repeat
+        ) as stage:
+            self._stages.append(stage)
+            stage.batch = 1
+            for _ in range(MOST_REPEATS):
+                taping = await replayed(stage, small.tape)
+                await stage.judged()
+                verdict = stage.verdicts[-1]
+                if verdict.orders_violating(small.kind):
+                    return retold(taping.asked), verdict.name
+        return retold(taping.asked), ""
+
+    def _add(self, part: Part) -> None:
+        self.parts.append(part)
+        self._listener.explored(part)
+        write_parts(self._folder, self.parts)
+
+
+def _part(scope: Scope, coverage: Coverage) -> Part:
+    return Part(
+        scope.name,
+        scope.what,
+        runs=coverage.runs,
+        complete=coverage.exhausted,
+        says=tuple(coverage.sentences()),
+    )
+
+
+async def replayed(stage: Stage, tape: Tape) -> Taping:
+    """Make one run by a tape and return what it was asked and answered."""
+    taping = Taping(Replay(tape))
+    all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
+    await stage.make(taping, all_at_once)
+    return taping
+
+
+def _found_by_the_judge(stage: Stage) -> Found | None:
+    """Return what the judge of a batch found, with the tape of the order that shows it."""
+    verdict = stage.violated
+    if verdict is None:
+        return None
+    kind = kind_of(verdict)
+    assert kind is not None, "violated, and by nothing"
+    blamed = {violation.order for violation in verdict.violations}
+    for after, (order, tape) in enumerate(stage.tapes.items(), start=1):
+        if order in blamed and kind_of(verdict, order) == kind:
+            return Found(kind, tape, after)
+    return Found(kind, next(reversed(stage.tapes.values())), len(stage.tapes))

@@ -1,0 +1,108 @@
+"""What an exploration tells of itself: what was covered, what was discovered, and on how many runs.
+
+Rule 1: the verdict comes from the histories alone, as everywhere. This is what is said beside it.
+Rule 2: it lies in the run's folder as ``explored.json``, so that every later report says the same.
+Rule 3: a part that was not explored as planned has a doubt, and the run is *unknown*.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from onecharge.history.judgement import Verdict
+
+EXPLORED: Final = "explored.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """A violation that was found, made small and repeated.
+
+    ``scenario`` names the history that shows it, ``after`` says how many runs it took to be found,
+    ``failed`` and ``of`` how often the smallest schedule showed it again. ``steps`` are that
+    schedule in English; ``file`` is where it lies, ``test`` the test that repeats it.
+    """
+
+    kind: str
+    scenario: str
+    after: int
+    failed: int
+    of: int
+    steps: tuple[str, ...]
+    repeat: str
+    file: str = ""
+    test: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """Say how sure it is, and how it was come by."""
+        again = f"came back in {self.failed} of {self.of} repeats"
+        return f"{again} · found after {self.after} schedule(s)" if self.after else again
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of an exploration, a scope or a level: ``says`` is what was covered of it.
+
+    ``complete`` says whether all of it was executed, ``why_not`` why it does not apply, ``doubt``
+    why nothing can be said of it although it was run.
+    """
+
+    name: str
+    what: str
+    runs: int = 0
+    complete: bool = False
+    says: tuple[str, ...] = ()
+    why_not: str = ""
+    doubt: str = ""
+    found: Discovery | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it comes to, as far as it was explored; what never ran does not speak."""
+        if self.found is not None:
+            return "violated"
+        if self.doubt:
+            return "unknown"
+        return "holds" if self.runs else "not_applicable"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything that is said of it."""
+        return (*self.says, *filter(None, (self.why_not, self.doubt)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Part":
+        """Return what ``to_json`` wrote; ``KeyError`` or ``TypeError`` if it is nothing of ours."""
+        found = data["found"]
+        return cls(
+            name=str(data["name"]),
+            what=str(data["what"]),
+            runs=int(data["runs"]),
+            complete=bool(data["complete"]),
+            says=tuple(map(str, data["says"])),
+            why_not=str(data["why_not"]),
+            doubt=str(data["doubt"]),
+            found=found and Discovery(**{**found, "steps": tuple(map(str, found["steps"]))}),
+        )
+
+
+def write_parts(folder: Path, parts: Sequence[Part]) -> None:
+    """Write down what an exploration tells of itself."""
+    text = json.dumps([part.to_json() for part in parts], indent=2)
+    (folder / EXPLORED).write_text(text + "\n", encoding="utf-8")
+
+
+def parts_in(folder: Path) -> tuple[Part, ...]:
+    """Return what an exploration told of itself; nothing where there was none, or it was torn."""
+    try:
+        told = json.loads((folder / EXPLORED).read_text(encoding="utf-8"))
+        return tuple(Part.from_json(each) for each in told)
+    except (OSError, ValueError, TypeError, KeyError):
+        return ()

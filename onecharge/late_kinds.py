@@ -1,0 +1,67 @@
+"""Shrinking a violation that only a judge sees, when a batch of orders has healed.
+
+Rule 1: candidates are run in one batch, each with an order of its own, and judged together:
+        healing takes its time, and takes it once for all of them.
+Rule 2: a candidate that shows the same violation is taken, the smallest first. A claim that names
+        no order blames nobody in a batch: then runs are made one by one, a few of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from onecharge.engine.chooser import ALL_AT_ONCE, Replay
+from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
+from onecharge.engine.stage import Stage
+from onecharge.engine.tape import Tape
+
+_TWICE: Final = 2
+_CANDIDATES: Final = 12
+_ALONE: Final = 5
+
+
+async def shrunk_in_batches(stage: Stage, tape: Tape, kind: str) -> Shrunk:
+    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once."""
+    runs = 0
+    tape = tape.trimmed
+    while candidates := list(islice(_simpler(tape), _CANDIDATES)):
+        tried = [candidate for candidate in candidates for _ in range(_TWICE)]
+        failed = await _fail(stage, tried, kind)
+        failing = [one for one, fails in zip(tried, failed, strict=True) if fails]
+        runs += len(tried)
+        if not failing:
+            break
+        tape = min(failing, key=lambda one: one.size)
+    again = await _fail(stage, [tape] * MOST_REPEATS, kind)
+    if not any(again):
+        again = [any(await _fail(stage, [tape], kind)) for _ in range(_ALONE)]
+    return Shrunk(tape, kind, sum(again), len(again), runs + len(again), minimal=True)
+
+
+async def _fail(stage: Stage, tapes: Sequence[Tape], kind: str) -> list[bool]:
+    """Make one run of each tape and judge them together: whose order shows the violation."""
+    stage.batch = len(tapes) + 1  # we say ourselves when to judge
+    orders = []
+    for tape in tapes:
+        all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
+        await stage.make(Replay(tape), all_at_once)
+        orders.append(next(reversed(stage.tapes)))
+    verdict = await stage.judged()
+    assert verdict is not None, "judged, and nothing was run"
+    shown_by = verdict.orders_violating(kind)
+    return [order in shown_by or (None in shown_by and len(tapes) == 1) for order in orders]
+
+
+def _simpler(tape: Tape) -> Iterator[Tape]:
+    """Yield tapes with fewer deviations, and then plainer ones, each once."""
+    places = tape.deviations
+    if not places:
+        return
+    candidates = [tape.without(places), *(tape.without([place]) for place in places)]
+    half = len(places) // 2
+    if half > 1:
+        candidates += [tape.without(places[:half]), tape.without(places[half:])]
+    candidates += [
+        tape.with_indices({place: 1}) for place in places if tape.choices[place].index > 1
+    ]
+    yield from dict.fromkeys(candidates)

@@ -1,0 +1,77 @@
+"""What only a judge sees is made small in batches, whose orders are judged together."""
+
+import pytest
+
+from onecharge.engine.chooser import RELEASE, Chooser, Taping
+from onecharge.engine.explorer import Ran
+from onecharge.engine.scheduler import Course
+from onecharge.engine.tape import Choice, Tape
+from onecharge.history.judgement import API_TO_PROVIDER, Judgement, Violation
+from onecharge.late_kinds import shrunk_in_batches
+from onecharge.verdict import InvariantVerdict, ScenarioVerdict
+
+KIND = "books_agree"
+BROKEN_AT = 3
+WAYS = ("usual", "other", "third")
+
+
+class ToyStage:
+    """A service that goes wrong whenever the fourth choice is not the usual one."""
+
+    def __init__(self, *, names_orders: bool = True) -> None:
+        self.batch = 0
+        self.tapes: dict[str, Tape] = {}
+        self.batches = 0
+        self._played: list[str] = []
+        self._names_orders = names_orders
+
+    async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: ARG002, FBT001
+        taping = Taping(chooser)
+        for _ in range(6):
+            taping.choose(RELEASE, WAYS)
+        order = f"ord-{len(self.tapes) + 1}"
+        self.tapes[order] = taping.tape
+        self._played.append(order)
+        return Ran(None, Course())
+
+    async def judged(self) -> ScenarioVerdict:
+        self.batches += 1
+        played, self._played = self._played, []
+        wrong = [order for order in played if BROKEN_AT in self.tapes[order].deviations]
+        violations = tuple(
+            Violation(order if self._names_orders else None, "", (), API_TO_PROVIDER, "", "")
+            for order in wrong
+        )
+        judged = InvariantVerdict(KIND, Judgement.of(judged=1, violations=violations))
+        return ScenarioVerdict("toy", judged.verdict, "", invariants=(judged,))
+
+
+def tape(*indices: int) -> Tape:
+    return Tape(tuple(Choice(RELEASE, index, WAYS[index] if index else "") for index in indices))
+
+
+async def test_what_does_not_matter_is_dropped_and_all_repeats_are_one_batch() -> None:
+    stage = ToyStage()
+
+    small = await shrunk_in_batches(stage, tape(0, 1, 2, 2, 1), KIND)  # type: ignore[arg-type]
+
+    assert small.tape.deviations == (BROKEN_AT,)
+    assert [choice.index for choice in small.tape.choices] == [0, 0, 0, 1]
+    assert (small.failed, small.of) == (20, 20)
+    assert stage.batches <= 5
+
+
+async def test_a_claim_that_names_no_order_is_repeated_one_by_one() -> None:
+    stage = ToyStage(names_orders=False)
+
+    small = await shrunk_in_batches(stage, tape(0, 0, 0, 1), KIND)  # type: ignore[arg-type]
+
+    assert small.tape.deviations == (BROKEN_AT,)
+    assert small.failed == small.of == 5
+
+
+@pytest.mark.parametrize("kind", ["every_order_settles"])
+async def test_another_kind_is_no_repeat(kind: str) -> None:
+    small = await shrunk_in_batches(ToyStage(), tape(0, 0, 0, 1), kind)  # type: ignore[arg-type]
+
+    assert small.failed == 0
