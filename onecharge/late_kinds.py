@@ -15,6 +15,8 @@ from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
 from onecharge.engine.stage import Stage
 from onecharge.engine.tape import Tape
 
+_ALL: Final = 100
+"""More than are run in one batch."""
 _TWICE: Final = 2
 _CANDIDATES: Final = 12
 _ALONE: Final = 5
@@ -40,7 +42,7 @@ async def shrunk_in_batches(stage: Stage, tape: Tape, kind: str) -> Shrunk:
 
 async def _fail(stage: Stage, tapes: Sequence[Tape], kind: str) -> list[bool]:
     """Make one run of each tape and judge them together: whose order shows the violation."""
-    stage.batch = len(tapes) + 1  # we say ourselves when to judge
+    stage.batch = _ALL  # we say ourselves when to judge
     orders = []
     for tape in tapes:
         all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
