@@ -8,6 +8,7 @@ Rule 3: everything that a file plans must happen, or its verdict is *unknown*.
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -53,6 +54,9 @@ SEAMS: Final[Mapping[Point, Seam]] = {
 }
 """The points at which a call to the provider stands still, so that they are met exactly."""
 
+BEYOND_LEASE_MS: Final = 500
+"""For how long a lease has run out when what outlasts it goes on."""
+
 BugClass = Annotated[str, Field(pattern=r"^K(0[1-9]|[12]\d|3[0-5])$")]
 
 
@@ -86,7 +90,11 @@ class Kill(Section):
 
 
 class ScenarioFile(Section):
-    """One named scenario. ``alone``: nobody else plays beside it, whatever it plans."""
+    """One named scenario.
+
+    ``alone``: nobody else plays beside it, whatever it plans. ``outlasts_lease``: what is held
+    for a while is held until the service's lease, where it declares a longer one, has run out.
+    """
 
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
@@ -94,6 +102,7 @@ class ScenarioFile(Section):
     exercises: tuple[str, ...] = ()
     orders: int = Field(default=6, ge=1, le=1000)
     alone: bool = False
+    outlasts_lease: bool = False
     customer: Customer = Customer()
     faults: tuple[dict[str, Any], ...] = ()
     steps: tuple[Step, ...] = ONLY_PAY
@@ -164,9 +173,15 @@ class Scenario:
             needs.add("webhooks")
         return frozenset(needs)
 
-    def rules(self, references: Mapping[int, str]) -> list[Rule]:
-        """Return what goes wrong, with the orders' own references for their serials."""
-        return rules_from([_referring(table, references) for table in self.file.faults])
+    def rules(self, references: Mapping[int, str], *, lease_s: float | None = None) -> list[Rule]:
+        """Return what goes wrong, with the orders' own references for their serials.
+
+        ``lease_s`` is that of the service, which only matters to who is to outlast it.
+        """
+        rules = rules_from([_referring(table, references) for table in self.file.faults])
+        if lease_s is None or not self.file.outlasts_lease:
+            return rules
+        return [_held_for(rule, round(1000 * lease_s) + BEYOND_LEASE_MS) for rule in rules]
 
     def kills(self) -> list[tuple[str, Kill]]:
         """Return the planned kills, each under the name it is reported by."""
@@ -235,6 +250,15 @@ def library() -> dict[str, Path]:
     inside = Path(__file__).parent / SCENARIOS
     folder = inside if inside.is_dir() else Path(__file__).parent.parent / SCENARIOS
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def _held_for(rule: Rule, at_least_ms: int) -> Rule:
+    """Return a rule that, if it holds for a while, does so for so long at least."""
+    match rule.fault:
+        case Hold(until="elapsed", amount=amount) as hold if amount < at_least_ms:
+            return replace(rule, fault=replace(hold, amount=at_least_ms))
+        case _:
+            return rule
 
 
 def _strikes_all(rule: Rule) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from onecharge.scenario_file import Scenario, library, read_scenario_file
 from onecharge.toml_file import FileError
+from simulator.core.rules import Rule
+from simulator.faults.hold import Hold
 
 GOOD = """
 title = "Something goes wrong"
@@ -143,3 +145,29 @@ def test_rules_for_several_orders_name_their_references(tmp_path: Path) -> None:
     rules = read(text, tmp_path).rules({1: "ord-a", 2: "ord-b", 3: "ord-c"})
 
     assert rules[0].orders == ("ord-a", "ord-c")
+
+
+def test_what_outlasts_a_lease_is_held_beyond_the_one_that_the_service_has(tmp_path: Path) -> None:
+    scenario = read(HELD.format(outlasts="true"), tmp_path)
+
+    assert held_ms(scenario.rules({}, lease_s=60)) == [60_500]
+    assert held_ms(scenario.rules({}, lease_s=0.5)) == [3_000]
+    assert held_ms(scenario.rules({})) == [3_000]
+    others = read(HELD.format(outlasts="false"), tmp_path)
+    assert held_ms(others.rules({}, lease_s=60)) == [3_000]
+
+
+HELD = """
+title = "Held"
+why = "A lease runs out."
+outlasts_lease = {outlasts}
+
+[[faults]]
+fault = "hold"
+until = "elapsed"
+amount = 3000
+"""
+
+
+def held_ms(rules: list[Rule]) -> list[int]:
+    return [rule.fault.amount for rule in rules if isinstance(rule.fault, Hold)]
