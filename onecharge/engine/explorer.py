@@ -87,13 +87,15 @@ class Coverage:
     """Up to so many deviations, every run was made."""
     ended: bool = False
     in_step: int = 0
+    swept: int = 0
+    """Late probes: a scope of theirs knows nothing else."""
     sampled: int = 0
     bound: Bound | None = None
 
     @property
     def exhausted(self) -> bool:
         """Whether there is no order of this scope that was not executed (rule 2)."""
-        return self.ended and not self.astray and not self.unlike
+        return self.ended and not self.astray and not self.unlike and not self.swept
 
     def sentences(self) -> list[str]:
         """Return what may be said of the coverage, in full sentences without their full stops."""
@@ -120,6 +122,8 @@ class Coverage:
         return said
 
     def _systematic(self) -> str:
+        if self.swept:
+            return f"{self.swept} late probe(s) of {self.what}, which are samples"
         of = f"of the observed {self.observed} of {self.what}, one released at a time"
         if self.exhausted and self.renamed:
             return (
@@ -186,6 +190,8 @@ class _Exploration:
             coverage.silences += ran.course.silences
             if ran.course.counts:
                 self._note(tuple(ran.course.releases), renamings(taping.asked, coverage.alike))
+            elif ran.course.swept:
+                coverage.swept += 1
             else:
                 coverage.unlike += 1
             if ran.kind is not None:

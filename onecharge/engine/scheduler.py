@@ -53,6 +53,8 @@ class Course:
 
     releases: list[str] = field(default_factory=list)
     silences: int = 0
+    swept: bool = False
+    """Whether it was a late probe, where the machine decides what comes first."""
     hurried: bool = False
     stuck: bool = False
 
@@ -64,7 +66,7 @@ class Course:
     @property
     def counts(self) -> bool:
         """Whether it was what its tape says, and no sample."""
-        return not (self.together or self.hurried or self.stuck)
+        return not (self.together or self.swept or self.hurried or self.stuck)
 
 
 async def _nobody() -> Collection[str]:

@@ -25,7 +25,8 @@ class Scope:
 
     ``copies`` is how often each of the order's events is delivered, all at once. With
     ``outlives_a_lease`` the last press leaves only when the service's lease has run out for
-    whoever was under way before.
+    whoever was under way before. ``late_probes`` are for services whose stores have no gate: the
+    second press is swept around the end of the first (``late_probes.py``).
     """
 
     what: str
@@ -33,18 +34,22 @@ class Scope:
     webhooks: bool = False
     copies: int = 1
     outlives_a_lease: bool = False
+    late_probes: bool = False
     name: str = ""
     """Its public name, which is that of its file."""
 
     @property
     def size(self) -> int:
         """How much takes part: a measure for what comes first."""
-        return self.presses + self.webhooks * self.copies + self.outlives_a_lease
+        unlike = self.outlives_a_lease + self.late_probes
+        return self.presses + self.webhooks * self.copies + unlike
 
     def why_not(self, file: "ServiceFile") -> str | None:
         """Tell why a service cannot be explored so; None if it can."""
         if self.webhooks and file.webhook is None:
             return "the service takes no webhooks"
+        if self.late_probes and (file.database is not None or file.redis is not None):
+            return "its store has a gate, where requests are held at every step"
         if self.outlives_a_lease:
             lease_s = file.provider.lease_s
             if lease_s is None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping
 from onecharge.engine.explorer import Coverage, Ran
+from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
@@ -87,6 +88,7 @@ class Stage:
         self._repeat = repeat
         self._webhooks = WebhookGate(world.simulator, self._parking)
         self._provider = ProviderGate(world.simulator, self._parking)
+        self._probes = LateProbes(self._parking)
         self._read_back = ReadBack.in_world(world)
         self._batches = 0
         self._left: list[Order] = []
@@ -129,7 +131,7 @@ class Stage:
     def _alike(self) -> frozenset[str]:
         """The requests that differ in nothing: whoever comes first, it is the same."""
         file, presses = self._world.service_file, range(1, self.scope.presses + 1)
-        if any(self.scope.waits_s(press, file) for press in presses):
+        if self.scope.late_probes or any(self.scope.waits_s(press, file) for press in presses):
             return frozenset()
         return frozenset(f"{CLIENT}:{press}" for press in presses)
 
@@ -145,11 +147,26 @@ class Stage:
 
     async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
         """Run the scope once with a fresh order."""
+        while self.scope.late_probes and not self._probes.measured:
+            await self._probes.measure(*self._operations(self._next_order()))
         order = self._next_order()
         taping = Taping(chooser)
+        course = await self._course(order, taping, all_at_once=all_at_once)
+        self.tapes[order.reference], self.courses[order.reference] = taping.tape, course
+        await self._told_of_everything(order)
+        kind = self._charged_twice(order) or await self._booked_twice(order)
+        if kind is None and len(self._played) >= self.batch:
+            verdict = await self.judged()
+            kind = None if verdict is None else kind_of(verdict, order.reference)
+        return Ran(kind, course)
+
+    async def _course(self, order: Order, chooser: Chooser, *, all_at_once: bool) -> Course:
+        if self.scope.late_probes:
+            first, second = self._operations(order)
+            return await self._probes.run(first, second, chooser)
         scheduler = Scheduler(
             self._parking,
-            taping,
+            chooser,
             patience_s=self._patience_s,
             blocked=self._locks.blocked,
             busy=lambda: self._webhooks.moving,
@@ -159,13 +176,7 @@ class Stage:
         )
         course = await scheduler.run(self._operations(order))
         self._silence_s = scheduler.silence_s
-        self.tapes[order.reference], self.courses[order.reference] = taping.tape, course
-        await self._told_of_everything(order)
-        kind = self._charged_twice(order) or await self._booked_twice(order)
-        if kind is None and len(self._played) >= self.batch:
-            verdict = await self.judged()
-            kind = None if verdict is None else kind_of(verdict, order.reference)
-        return Ran(kind, course)
+        return course
 
     async def judged(self) -> ScenarioVerdict | None:
         """Heal what was run since the last time, judge it, and return the verdict, if any."""

@@ -171,8 +171,6 @@ async def in_memory(shop: Shop, sale: dict[str, Any]) -> str:
 def _journal(line: str) -> None:
     with tempfile.TemporaryFile("w") as file:
         file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 async def gives_up(shop: Shop, sale: dict[str, Any]) -> str:

@@ -1,0 +1,175 @@
+"""Late probes: a second request around the measured end of the first, where no store can be held.
+
+Some races are lost only by a request that comes in the last moments of another one: when its claim
+has gone and its result is not there yet. Where the service's store has no gate, nothing can be
+held at that place. So it is swept: the provider's calls are let go at once, and a second request
+follows one of them after a part of the time that the service took for what came next.
+
+Rule 1: how long it takes is measured before, and again in every run; a probe is a part of that,
+        never a number of milliseconds. So a sweep means the same on a slow machine.
+Rule 2: a provider that is quick and one that is slow are both part of it: a hold can hide a race.
+Rule 3: the machine decides what comes first. Every run is a sample, and counted as one.
+Rule 4: the boring choice is a second request after the first was answered.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from statistics import median
+from typing import Final
+
+from onecharge.engine.chooser import Boring, Chooser
+from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.scheduler import Course, Operation
+
+PARTS: Final = 16
+"""So many steps a sweep has from an event to what follows it."""
+
+SLOW_S: Final = 0.05
+"""For how long a slow provider keeps a call before it looks at it."""
+
+_MEASURED: Final = 3
+_REMEMBERED: Final = 9
+
+
+class LateProbes:
+    """Makes runs of two operations, the second so long after an event of the first."""
+
+    def __init__(self, parking: Parking) -> None:
+        self._parking = parking
+        self._took: dict[str, deque[float]] = {}
+        self._anchors: tuple[str, ...] = ()
+        self._measured = 0
+
+    def __repr__(self) -> str:
+        return f"<LateProbes behind {len(self._anchors)} events>"
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is known how long everything takes."""
+        return self._measured >= _MEASURED
+
+    async def measure(self, first: Operation, second: Operation) -> None:
+        """Make a plain run, and take in how long it was from one event to the next."""
+        await self.run(first, second, Boring())
+        self._measured += 1
+        self._anchors = tuple(self._took)
+
+    async def run(self, first: Operation, second: Operation, chooser: Chooser) -> Course:
+        """Run both to their ends; the second leaves where the chooser says."""
+        probe = _Probe(self, self._parking, first, second, chooser)
+        self._parking.arm()
+        try:
+            return await probe.run()
+        finally:
+            self._parking.disarm()
+            await probe.end()
+
+    def alternatives(self, event: str, lane: str) -> list[str]:
+        """Return what may follow an event, the boring alternative first."""
+        if event not in self._anchors:
+            return [event]
+        return [event, *(f"{lane} {part}/{PARTS} behind {event}" for part in range(PARTS + 1))]
+
+    def after_s(self, event: str, index: int) -> float:
+        """Return how long after an event an alternative lets the second request go."""
+        return median(self._took[event]) * (index - 1) / PARTS
+
+    def took(self, event: str, seconds: float) -> None:
+        """Take in how long it was until the next event, or until the answer."""
+        self._took.setdefault(event, deque(maxlen=_REMEMBERED)).append(seconds)
+
+
+class _Probe:
+    """One run."""
+
+    def __init__(
+        self,
+        probes: LateProbes,
+        parking: Parking,
+        first: Operation,
+        second: Operation,
+        chooser: Chooser,
+    ) -> None:
+        self._probes = probes
+        self._parking = parking
+        self._first = first
+        self._second = second
+        self._chooser = chooser
+        self._tasks: list[asyncio.Task[object]] = []
+        self._timers: list[asyncio.TimerHandle] = []
+        self._known: set[int] = set()
+        self._course = Course(swept=True)
+        self._last: tuple[str, float] | None = None
+
+    async def run(self) -> Course:
+        slow = self._chooser.choose("provider", ["quick", "slow"]) == 1
+        self._parking.chains.moves(self._first.lane)
+        self._follow(f"{self._first.lane} {self._first.what} #1", lambda: self._begin(self._first))
+        seen = -1
+        while not all(task.done() for task in self._tasks) or not self._answered_both():
+            if self._tasks[0].done() and not self._under_way():
+                self._measure()
+                self._begin(self._second)
+            for event in self._parking.parked():
+                self._let_go(event, slow=slow)
+            seen = await self._parking.changed(seen)
+        return self._course
+
+    async def end(self) -> None:
+        """Leave nothing behind."""
+        for timer in self._timers:
+            timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _under_way(self) -> bool:
+        """Whether the second request has left, or will."""
+        return bool(self._timers) or len(self._tasks) > 1
+
+    def _answered_both(self) -> bool:
+        return len(self._tasks) > 1 and all(task.done() for task in self._tasks)
+
+    def _let_go(self, event: Parked, *, slow: bool) -> None:
+        """Let an event go on at once, or a little later by a slow provider."""
+        if id(event) in self._known:
+            return
+        self._known.add(id(event))
+        name = str(event.place)
+        self._measure()
+        if slow and event.place.what.endswith("on_receive"):
+            loop = asyncio.get_running_loop()
+            loop.call_later(SLOW_S, self._follow, name, lambda: self._release(event))
+        else:
+            self._follow(name, lambda: self._release(event))
+
+    def _release(self, event: Parked) -> None:
+        self._known.discard(id(event))
+        self._parking.release(event)
+
+    def _follow(self, name: str, go_on: Callable[[], None]) -> None:
+        """Let an event go on, and the second request after it, if that is chosen."""
+        index = 0
+        if not self._under_way():
+            names = self._probes.alternatives(name, self._second.lane)
+            index = self._chooser.choose("probe", names) if len(names) > 1 else 0
+            self._course.releases.append(names[index])
+        loop = asyncio.get_running_loop()
+        go_on()
+        self._last = (name, loop.time())
+        if index:
+            after_s = self._probes.after_s(name, index)
+            self._timers.append(loop.call_later(after_s, self._begin, self._second))
+
+    def _measure(self) -> None:
+        """Take in how long it was since the last event, if only the first was under way."""
+        if self._last is not None and not self._under_way():
+            name, at_s = self._last
+            self._probes.took(name, asyncio.get_running_loop().time() - at_s)
+        self._last = None
+
+    def _begin(self, operation: Operation) -> None:
+        task: asyncio.Task[object] = asyncio.ensure_future(operation.begin())
+        task.add_done_callback(lambda _: self._parking.stir())
+        self._tasks.append(task)

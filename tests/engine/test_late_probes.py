@@ -1,0 +1,117 @@
+"""A second request is let go around the end of the first, and what that was is on the tape."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from onecharge.engine.boundaries import stop
+from onecharge.engine.chooser import Boring, Chooser, Replay, Taping
+from onecharge.engine.explorer import Coverage, Ran, explored
+from onecharge.engine.late_probes import PARTS, LateProbes
+from onecharge.engine.parking import Parking
+from onecharge.engine.scheduler import Course, Operation
+from onecharge.engine.tape import Choice, Tape
+
+CALL = "charge.create on_receive"
+BEHIND = f"behind client:1 {CALL} #1"
+ONCE, TWICE = ["first", "first has ended", "second"], ["first", "second", "first has ended"]
+
+
+class Shop:
+    """Two presses: the first one calls the provider, and takes its time afterwards."""
+
+    def __init__(self) -> None:
+        self.parking = Parking()
+        self.probes = LateProbes(self.parking)
+        self.happened: list[str] = []
+        self.may_end: asyncio.Event | None = None
+
+    async def first(self) -> None:
+        self.happened.append("first")
+        await stop(self.parking, "client:1", CALL, standing="under way")
+        if self.may_end is None:
+            await asyncio.sleep(0.002)
+        else:
+            await self.may_end.wait()
+        self.happened.append("first has ended")
+
+    async def second(self) -> None:
+        self.happened.append("second")
+        if self.may_end is not None:
+            self.may_end.set()
+
+    async def probed(self, chooser: Chooser) -> Course:
+        self.happened.clear()
+        return await self.probes.run(*self.operations(), chooser)
+
+    async def measured(self) -> None:
+        while not self.probes.measured:
+            await self.probes.measure(*self.operations())
+
+    def operations(self) -> tuple[Operation, Operation]:
+        return (operation("client:1", self.first), operation("client:2", self.second))
+
+
+def operation(lane: str, begin: Callable[[], Awaitable[None]]) -> Operation:
+    return Operation(lane, "POST /pay", begin)
+
+
+@pytest.fixture
+async def shop() -> Shop:
+    shop = Shop()
+    await shop.measured()
+    return shop
+
+
+async def test_the_boring_second_request_comes_when_the_first_was_answered(shop: Shop) -> None:
+    course = await shop.probed(Boring())
+
+    assert shop.happened == ONCE
+    assert course.releases == ["client:1 POST /pay #1", f"client:1 {CALL} #1"]
+    assert (course.swept, course.counts) == (True, False)
+
+
+async def test_behind_each_event_there_are_parts_of_what_it_takes(shop: Shop) -> None:
+    taping = Taping(Boring())
+    await shop.probed(taping)
+
+    provider, press, call = taping.asked
+    assert provider.alternatives == ("quick", "slow")
+    assert press.alternatives[0] == "client:1 POST /pay #1"
+    assert call.alternatives[1:] == tuple(
+        f"client:2 {n}/{PARTS} {BEHIND}" for n in range(PARTS + 1)
+    )
+    # A part of what was measured: the last one is when the next thing happens.
+    assert shop.probes.after_s(f"client:1 {CALL} #1", PARTS + 1) > 0
+
+
+@pytest.mark.parametrize("provider", ["quick", "slow"])
+async def test_a_probe_comes_while_the_first_is_under_way(shop: Shop, provider: str) -> None:
+    shop.may_end = asyncio.Event()
+    takes = f"client:2 0/{PARTS} {BEHIND}"
+    slow = Choice("provider", 1, "slow", "quick") if provider == "slow" else Choice()
+    course = await shop.probed(Replay(Tape((slow, Choice(), Choice("probe", 1, takes)))))
+
+    assert shop.happened == TWICE
+    assert course.releases[-1] == takes
+
+
+async def test_a_sweep_is_samples_and_is_never_called_exhausted(shop: Shop) -> None:
+    async def make(chooser: Chooser, _all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make says
+        course = await shop.probed(chooser)
+        return Ran("one_charge_per_key" if shop.happened == TWICE else None, course)
+
+    left = itertools.chain(itertools.repeat(True, 200), itertools.repeat(False))
+    coverage = Coverage("two requests with one key", "provider calls")
+    result = await explored(
+        make, coverage, systematically=lambda: next(left), by_chance=lambda: False
+    )
+
+    assert result.found is not None
+    assert not coverage.exhausted
+    assert coverage.unlike == 0
+    assert coverage.sentences()[0] == (
+        f"{coverage.swept} late probe(s) of two requests with one key, which are samples"
+    )
