@@ -63,7 +63,7 @@ class Play:
 
     def rules(self, *, side_by_side: bool) -> list[Rule]:
         """Return what goes wrong; side by side, for its own orders only and under its own name."""
-        lease_s = self._world.service_file.provider.lease_s
+        lease_s = self.world.service_file.provider.lease_s
         rules = self.scenario.rules(self.cast.references, lease_s=lease_s)
         if not side_by_side:
             return rules
