@@ -29,6 +29,7 @@ from onecharge.steps import (
 )
 from onecharge.variants import why_not
 from simulator.catalogue import faults
+from simulator.core.calls import LOOKUPS
 from simulator.core.faults import Fault
 from simulator.core.rules import DELIVERY
 
@@ -207,7 +208,11 @@ def _retry(made: Sequence[Call]) -> Factor:
         for operation in operations
     ]
     values = [
-        Value(f"{name} at {call}", faults=({"fault": name, **_placed(call)},), follows=True)
+        Value(
+            f"{name} at {call}",
+            faults=({"fault": name, **_placed(call)},),
+            upon=frozenset({call}),
+        )
         for name in FIRST[:2]
         for call in again
     ]
@@ -215,7 +220,7 @@ def _retry(made: Sequence[Call]) -> Factor:
         Value(
             f"{name} at {says}",
             faults=({"fault": name, "operation": "*", "times": 1},),
-            follows=True,
+            upon=frozenset(Call(operation) for operation in LOOKUPS),
         )
         for name, says in _LOOKING
     ]

@@ -1,6 +1,6 @@
 """Level 1 is every trouble alone, level 2 every pair of them: played, judged and counted.
 
-Rule 1: a pair counts once both came about in one row that holds.
+Rule 1: a pair counts once both came about in one row.
 Rule 2: what is found among many is looked for again: at four times the bound if it may be late,
         then alone, then many times over. What does not show again is in doubt: neither green nor
         a finding.
@@ -17,6 +17,7 @@ from onecharge.combinations.factors import calls_in, factors_of
 from onecharge.combinations.groups import arranged
 from onecharge.combinations.playing import Judged, Playing
 from onecharge.combinations.rows import Pair, Place, Row, Space
+from onecharge.combinations.values import Call
 from onecharge.combinations.writing import scenario_of
 from onecharge.control import NAME as CONTROL
 from onecharge.healing import CONFIRM
@@ -63,9 +64,21 @@ class Level:
     together: set[Pair] = field(default_factory=set)
     whole: int = 0
     """The rows in which everything that they plan came about."""
+    calls: dict[Place, frozenset[Call]] = field(default_factory=dict)
+    """The calls that were made where only one call was struck, by what struck it."""
     doubts: dict[str, str] = field(default_factory=dict)
     """What is in doubt, by the titles of the rows, and why."""
     found: Found | None = None
+
+    def note(self, judged: Judged) -> None:
+        """Count what came about in a row."""
+        self.came_about |= judged.places
+        self.together |= judged.pairs
+        self.whole += judged.whole
+        if len(judged.row.places) == 1:
+            [place] = judged.row.places
+            if self.space.factors[place[0]].name == "call":
+                self.calls[place] = judged.calls
 
     @property
     def complete(self) -> bool:
@@ -132,14 +145,14 @@ class Combinations:
 
     async def levels(self, within: Within) -> AsyncIterator[Level]:
         """Play level 1, then level 2; stop at the first finding, or when time is up."""
-        for number, rows in ((1, self.space.singles), (2, self.space.covering)):
-            if not within():
-                return
-            level = Level(number, self.space, rows())
-            await self._play(level, within)
-            yield level
-            if level.found is not None:
-                return
+        singles = Level(1, self.space, self.space.singles())
+        await self._play(singles, within)
+        yield singles
+        if singles.found is None and within():
+            space = self.space.after(singles.calls)
+            pairs = Level(2, space, space.covering())
+            await self._play(pairs, within)
+            yield pairs
 
     async def _play(self, level: Level, within: Within) -> None:
         groups = arranged(self.space, level.rows, tied=self._tied)
@@ -166,12 +179,9 @@ class Combinations:
     def _violated(self, judged: Sequence[Judged], level: Level) -> list[Judged]:
         """Count what holds and what is in doubt, and return what seems to be violated."""
         for one in judged:
+            level.note(one)
             if one.kind is None and one.verdict.reasons:
                 level.doubts[self._title(one.row)] = one.verdict.reasons[0]
-            elif one.kind is None:
-                level.came_about |= one.places
-                level.together |= one.pairs
-                level.whole += one.whole
         return [one for one in judged if one.kind is not None]
 
     async def _confirm(self, seen: Judged, level: Level) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from onecharge.combinations.factors import calls_in
 from onecharge.combinations.rows import Pair, Place, Row, Space
 from onecharge.combinations.staged import StagedPlay, perform_staged
+from onecharge.combinations.values import Call
 from onecharge.combinations.writing import planned, scenario_of
 from onecharge.engine.stage import kind_of
 from onecharge.history.records import Record
@@ -26,11 +28,12 @@ LATENESS: Final = frozenset({"every_order_settles", "quiet_after_convergence"})
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What became of a row: the verdict on it, and which of its values came about."""
+    """What became of a row: the verdict on it, which of its values came about, what was called."""
 
     row: Row
     verdict: ScenarioVerdict
     places: frozenset[Place]
+    calls: frozenset[Call]
     alone: bool = False
 
     @property
@@ -94,7 +97,8 @@ class Playing:
     def _judged(self, row: Row, play: Play) -> Judged:
         records = play.recorder.records
         verdict = judge_scenario(records, repeat=play.repeat, trouble=play.recorder.lost)
-        return Judged(row, verdict, came_about(self.space, row, play.scenario, records))
+        places = came_about(self.space, row, play.scenario, records)
+        return Judged(row, verdict, places, frozenset(calls_in(records)))
 
 
 def came_about(

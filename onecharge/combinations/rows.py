@@ -3,19 +3,20 @@
 Rule 1: a row is one index for each factor; 0 is the boring value.
 Rule 2: a pair is two values of two factors, neither boring. Some cannot be had together: they
         are excluded, counted, and no row contains one.
-Rule 3: the array comes from a library; what is kept of it is decided here: a value stays in a row
+Rule 3: what waits for a further call comes with a trouble that was seen to bring one about.
+Rule 4: the array comes from a library; what is kept of it is decided here: a value stays in a row
         only where it covers a pair that no other row has.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
 from covertable import make
 
-from onecharge.combinations.values import Factor, Value
+from onecharge.combinations.values import Call, Factor, Value
 
 Place = tuple[int, int]
 """A value by its factor's number and its own index."""
@@ -50,15 +51,22 @@ class Row:
 
 
 class Space:
-    """All rows that there could be of some factors."""
+    """All rows that there could be of some factors.
 
-    def __init__(self, factors: Sequence[Factor]) -> None:
+    ``brings`` says of values that wait for a further call which troubles were seen to bring it
+    about: each comes with one of these only. Without it nothing is known of that.
+    """
+
+    def __init__(
+        self,
+        factors: Sequence[Factor],
+        brings: Mapping[Place, frozenset[Place]] | None = None,
+    ) -> None:
         self.factors = tuple(factors)
+        self._brings = brings or {}
         pairs = list(_all_pairs(self.factors))
         self.excluded: Mapping[Pair, str] = {
-            pair: why
-            for pair in pairs
-            if (why := why_apart(self.value(pair[0]), self.value(pair[1])))
+            pair: why for pair in pairs if (why := self._why_apart(pair))
         }
         self.pairs = tuple(pair for pair in pairs if pair not in self.excluded)
 
@@ -74,14 +82,6 @@ class Space:
         """Return the values of a row that are not boring."""
         return [self.value(place) for place in row.places]
 
-    def singles(self) -> list[Row]:
-        """Return a row for each value that can show something alone, all others boring."""
-        return [
-            self.row({factor: index})
-            for factor, index in self.places()
-            if not self.value((factor, index)).follows
-        ]
-
     def places(self) -> Iterator[Place]:
         """Yield every value that is not boring."""
         for number, factor in enumerate(self.factors):
@@ -93,8 +93,16 @@ class Space:
         return Row(tuple(chosen.get(number, 0) for number in range(len(self.factors))))
 
     def allows(self, row: Row) -> bool:
-        """Tell whether no two values of a row exclude each other."""
-        return not any(pair in self.excluded for pair in row.pairs)
+        """Tell whether all of a row can be had together."""
+        return not any(pair in self.excluded for pair in row.pairs) and all(
+            not bringers.isdisjoint(row.places)
+            for waiting, bringers in self._brings.items()
+            if waiting in row.places
+        )
+
+    def singles(self) -> list[Row]:
+        """Return a row for each value that can show something alone, all others boring."""
+        return [self.row(dict([place])) for place in self.places() if not self.value(place).upon]
 
     def covering(self) -> list[Row]:
         """Return rows that together contain every pair which is not excluded."""
@@ -108,22 +116,38 @@ class Space:
             ]
             for number, factor in enumerate(self.factors)
         }
-        made = make(lists, strength=2, constraints=self._constraints(there))
-        rows = [Row(tuple(row[str(n)] for n in range(len(self.factors)))) for row in made]
-        return self._plainer(rows)
+        made = make(lists, strength=2, constraints=list(self._constraints(there)))
+        return self._plainer(
+            Row(tuple(row[str(number)] for number in range(len(self.factors)))) for row in made
+        )
 
-    def _constraints(self, there: set[Place]) -> list[dict[str, Any]]:
-        return [
-            {
-                "operator": "or",
-                "conditions": [
-                    {"operator": "ne", "left": str(factor), "value": index}
-                    for factor, index in pair
-                ],
-            }
-            for pair in self.excluded
-            if there.issuperset(pair)
-        ]
+    def after(self, seen: Mapping[Place, Collection[Call]]) -> "Space":
+        """Return the space in which it is known what calls were made where only this was struck."""
+        brings = {
+            waiting: frozenset(place for place, calls in seen.items() if not upon.isdisjoint(calls))
+            for waiting in self.places()
+            if (upon := self.value(waiting).upon)
+        }
+        return Space(self.factors, brings)
+
+    def _why_apart(self, pair: Pair) -> str | None:
+        for waiting, other in (pair, pair[::-1]):
+            bringers = self._brings.get(waiting)
+            if bringers is None or other in bringers:
+                continue
+            if not bringers or other[0] in {factor for factor, _ in bringers}:
+                return _NO_FURTHER_CALL
+        return why_apart(self.value(pair[0]), self.value(pair[1]))
+
+    def _constraints(self, there: set[Place]) -> Iterator[dict[str, Any]]:
+        """Say in the library's words what cannot be had together, and what needs something."""
+        for pair in self.excluded:
+            if there.issuperset(pair):
+                yield _either([_is_not(place) for place in pair])
+        for waiting, bringers in self._brings.items():
+            if waiting in there:
+                with_one = [_is(place) for place in sorted(bringers)]
+                yield _either([_is_not(waiting), *with_one])
 
     def _plainer(self, rows: Iterable[Row]) -> list[Row]:
         """Make values boring that cover nothing of their own, the dearest first, and drop rows."""
@@ -132,9 +156,10 @@ class Space:
         for number in sorted(range(len(self.factors)), key=self._dearness):
             for place, row in enumerate(kept):
                 mine = [pair for pair in row.pairs if any(f == number for f, _ in pair)]
-                if row.indices[number] and all(count[pair] > 1 for pair in mine):
+                plainer = row.without(number)
+                if plainer != row and self.allows(plainer) and all(count[p] > 1 for p in mine):
                     count.subtract(mine)
-                    kept[place] = row.without(number)
+                    kept[place] = plainer
         return [row for row in kept if row.pairs]
 
     def _dearness(self, number: int) -> int:
@@ -143,6 +168,20 @@ class Space:
 
 _DEAREST: Final = ("death", "retry", "delivery", "concurrency", "customer", "call")
 """What is made boring first: who dies has to be started again."""
+
+_NO_FURTHER_CALL: Final = "no further call was seen to follow"
+
+
+def _either(conditions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"operator": "or", "conditions": conditions}
+
+
+def _is(place: Place) -> dict[str, Any]:
+    return {"operator": "eq", "left": str(place[0]), "value": place[1]}
+
+
+def _is_not(place: Place) -> dict[str, Any]:
+    return {"operator": "ne", "left": str(place[0]), "value": place[1]}
 
 
 def why_apart(one: Value, other: Value) -> str | None:

@@ -27,12 +27,24 @@ KINDS: Final[Mapping[FactorName, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A call to the provider that a plain charge makes: the ``nth`` of its operation."""
+
+    operation: str
+    nth: int = 1
+
+    def __str__(self) -> str:
+        return self.operation if self.nth == 1 else f"{self.operation} #{self.nth}"
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """One way for a factor to be; ``name`` is what people say of it, within a sentence.
 
     ``orders`` is how many orders it takes, ``subject`` which of them is struck. ``lone`` says that
-    it is combined with nothing, ``follows`` that it comes to nothing without another trouble, and
-    ``paced`` that its presses have a time of their own, so that nobody can press beside them.
+    it is combined with nothing, ``paced`` that its presses have a time of their own, so that nobody
+    can press beside them. ``upon`` are calls that a plain charge does not make: the value comes to
+    nothing until one of them is made, because of another trouble.
     ``variant`` is a press that must have been seen for the value to have been put to the test.
     ``meanwhile`` has the customers begin before a crash.
     """
@@ -48,8 +60,8 @@ class Value:
     subject: int = 1
     at_once: int = 1
     lone: bool = False
-    follows: bool = False
     paced: bool = False
+    upon: frozenset[Call] = frozenset()
     variant: Variant | None = None
 
     def __repr__(self) -> str:
@@ -79,14 +91,3 @@ class Factor:
 
     def __repr__(self) -> str:
         return f"<Factor {self.name}, {len(self.values)} values>"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call to the provider that a plain charge makes: the ``nth`` of its operation."""
-
-    operation: str
-    nth: int = 1
-
-    def __str__(self) -> str:
-        return self.operation if self.nth == 1 else f"{self.operation} #{self.nth}"

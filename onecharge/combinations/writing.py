@@ -36,7 +36,7 @@ def planned(space: Space, row: Row, scenario: Scenario) -> dict[Place, frozenset
     """Return the names under which each value of a row is reported, once it came about."""
     rules = iter(scenario.rules({}))
     names: dict[Place, set[str]] = {place: set() for place in row.places}
-    for place in sorted(row.places, key=lambda place: not space.value(place).follows):
+    for place in sorted(row.places, key=lambda place: not space.value(place).upon):
         value = space.value(place)
         names[place] |= {next(rules).name for _ in value.faults}
         if value.kill is not None:
@@ -57,11 +57,11 @@ def _file_of(values: Sequence[Value]) -> ScenarioFile:
     said = ", ".join(value.name for value in values) or "nothing goes wrong"
     faults = [
         {**table, "order": subject}
-        for value in sorted(values, key=lambda value: not value.follows)
+        for value in sorted(values, key=lambda value: not value.upon)
         for table in value.faults
     ]
     return ScenarioFile(
-        title=f"{said[:1].upper()}{said[1:]}",
+        title=said,
         why=_WHY,
         orders=max((value.orders for value in values), default=1),
         customer=Customer(presses=at_once, attempts=_ATTEMPTS, pause_ms=_PAUSE_MS),

@@ -1,5 +1,6 @@
 """The factors of two services: the reference, which can do everything, and the corner shop."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,9 @@ def space(reference_file: ServiceFile) -> Space:
 def rows(space: Space) -> list[Row]:
     """The rows in which every pair is; they are made once."""
     return space.covering()
+
+
+@pytest.fixture(scope="session")
+def small(space: Space) -> Space:
+    """A few values of each factor."""
+    return Space([replace(factor, values=factor.values[:4]) for factor in space.factors])

@@ -69,5 +69,5 @@ def test_a_row_is_a_tape_in_words_that_shrinking_knows(space: Space, rows: list[
 def test_nothing_at_all_is_a_scenario_too(space: Space) -> None:
     scenario = scenario_of(space, space.row({}), "row")
 
-    assert scenario.file.title == "Nothing goes wrong"
+    assert scenario.file.title == "nothing goes wrong"
     assert not scenario.plan({})
