@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import URL, Engine, create_engine, make_url, text
+from sqlalchemy import URL, Dialect, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -53,7 +53,7 @@ def ask(
     engine = _engine(_read(url), folder, within_s)
     try:
         with engine.connect() as connection:
-            if read_only := _READ_ONLY.get(engine.dialect.name):
+            if read_only := _READ_ONLY.get(kind_of(engine.dialect)):
                 for statement in read_only(within_s):
                     connection.execute(text(statement))
             rows = connection.execute(text(sql), dict(parameters)).mappings().all()
@@ -64,6 +64,11 @@ def ask(
         raise DatabaseError(_first_line(error)) from None
     finally:
         engine.dispose()
+
+
+def kind_of(dialect: Dialect) -> str:
+    """Return what a server is, once it was connected to: a MariaDB answers to MySQL's name."""
+    return "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
 
 
 _READ_ONLY: Final[dict[str, Callable[[float], tuple[str, ...]]]] = {
@@ -99,7 +104,7 @@ def _engine(url: URL, folder: Path, within_s: float) -> Engine:
     options: dict[str, Any] = {"poolclass": NullPool}
     if url.get_backend_name() == "sqlite":
         options["creator"] = lambda: _sqlite(url, folder, within_s)
-    elif url.get_backend_name() == "postgresql":
+    elif url.get_backend_name() in {"postgresql", "mysql", "mariadb"}:
         options["connect_args"] = {"connect_timeout": max(2, int(within_s))}
     try:
         return create_engine(url, **options)
