@@ -1,4 +1,4 @@
-"""What kind of server answers: a MariaDB is often called by MySQL's name, and has words of its own."""
+"""What kind of server answers: a MariaDB is often called by MySQL's name; its words are its own."""
 
 import pytest
 from sqlalchemy.dialects.mysql.base import MySQLDialect
@@ -8,7 +8,7 @@ from onecharge.databases import kind_of
 
 
 @pytest.mark.parametrize(
-    ("dialect", "kind"),
+    "dialect, kind",
     [
         (MySQLDialect(), "mysql"),
         (MySQLDialect(is_mariadb=True), "mariadb"),
