@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping
 from onecharge.engine.explorer import Coverage, Ran
+from onecharge.engine.last_byte import Connections, Together, warm_connections
 from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
@@ -31,6 +32,7 @@ from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
 from onecharge.phases import announce
 from onecharge.press import Order
+from onecharge.templates import filled_text
 from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
@@ -89,6 +91,8 @@ class Stage:
         self._webhooks = WebhookGate(world.simulator, self._parking)
         self._provider = ProviderGate(world.simulator, self._parking)
         self._probes = LateProbes(self._parking)
+        self._together = Together(0.0)
+        self._connections: Connections | None = None
         self._read_back = ReadBack.in_world(world)
         self._batches = 0
         self._left: list[Order] = []
@@ -116,6 +120,11 @@ class Stage:
             stage = cls(world, scope, locks, seed=seed, bound_s=bound_s, repeat=repeat)
             stack.enter_context(stage._webhooks.on_duty())
             stack.enter_context(stage._provider.on_duty())
+            if not world.gates:
+                ready = filled_text(world.service_file.service.ready, world.values)
+                warm = warm_connections(world.services.urls, ready)
+                stage._connections = await stack.enter_async_context(warm)
+                stage._together = Together(stage._connections.took_s)
             if world.gates and listen_s:
                 await stage._listen(listen_s)
             yield stage
@@ -174,7 +183,7 @@ class Stage:
             all_at_once=all_at_once,
             silence_s=self._silence_s,
         )
-        course = await scheduler.run(self._operations(order))
+        course = await scheduler.run(self._operations(order, all_at_once=all_at_once))
         self._silence_s = scheduler.silence_s
         return course
 
@@ -237,16 +246,26 @@ class Stage:
         rules = [*self._provider.rules(references), *self.scope.rules(references)]
         world.simulator.arm(rules, seed=self._seed)
 
-    def _operations(self, order: Order) -> list[Operation]:
-        customers = Customers.in_world(self._world, self._recorder)  # numbered anew in every run
+    def _operations(self, order: Order, *, all_at_once: bool = False) -> list[Operation]:
+        customers = Customers.in_world(  # numbered anew in every run
+            self._world, self._recorder, connections=self._connections
+        )
         file = self._world.service_file
         what = f"{file.charge.method} {file.charge.path}"
         within_s = file.timing.answers_within_s
+
+        async def press() -> None:
+            if not all_at_once or self._connections is None:
+                await customers.press(order, within_s)
+                return
+            with self._together.joined() as last_byte:
+                await customers.press(order, within_s, last_byte=last_byte)
+
         return [
             Operation(
                 f"{CLIENT}:{number}",
                 what,
-                lambda: customers.press(order, within_s),
+                press,
                 order.reference,
                 self.scope.waits_s(number, file),
             )

@@ -10,7 +10,7 @@ Rule 3: what is still pending after an answer is followed up as the service file
 import asyncio
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -39,6 +39,7 @@ from onecharge.world.sending import send
 from simulator.core.journal import Entry, Kind, Sink
 
 if TYPE_CHECKING:
+    from onecharge.engine.last_byte import Connection, LastByte
     from onecharge.world.world import World
 
 
@@ -46,7 +47,7 @@ class Customers:
     """All customers of one scenario, over warm connections spread over the instances.
 
     ``provider_url`` is where their browsers find the provider, ``commands`` runs the service
-    file's ``headers_command``.
+    file's ``headers_command``. ``connections`` are those by which they press, one after the other.
     """
 
     def __init__(
@@ -59,11 +60,13 @@ class Customers:
         lane: str = "",
         provider_url: str = "",
         commands: Commands | None = None,
+        connections: "Iterator[Connection] | None" = None,
     ) -> None:
         self._file = service_file
         self._urls = itertools.cycle(urls)
         self._sink = sink
         self._session = session
+        self._connections = connections or ((url, session) for url in self._urls)
         self._provider_url = provider_url
         self._lanes = (f"client:{lane}{number}" for number in itertools.count(1))
         self._preparations = Preparations(
@@ -71,7 +74,14 @@ class Customers:
         )
 
     @classmethod
-    def in_world(cls, world: "World", sink: Sink, *, lane: str = "") -> Self:
+    def in_world(
+        cls,
+        world: "World",
+        sink: Sink,
+        *,
+        lane: str = "",
+        connections: "Iterator[Connection] | None" = None,
+    ) -> Self:
         """Return customers in a world, who write to ``sink``."""
         return cls(
             world.service_file,
@@ -81,6 +91,7 @@ class Customers:
             lane=lane,
             provider_url=world.browser_url,
             commands=world.commands,
+            connections=connections,
         )
 
     async def pay(self, order: Order, customer: Customer) -> None:
@@ -100,12 +111,13 @@ class Customers:
         press: Press = PLAIN,
         *,
         leave: asyncio.Event | None = None,
+        last_byte: "LastByte | None" = None,
     ) -> Outcome | None:
         """Send one charge request, record what the customer was told, and return it.
 
         ``press`` says in what it differs from a plain one. When ``leave`` is set the customer
-        closes the connection. None: the order could not be prepared, and nothing was sent.
-        Whether a variant is possible at all, ``variants.why_not`` tells.
+        closes the connection; a ``last_byte`` leaves with others. None: the order could not be
+        prepared, and nothing was sent. Whether a variant is possible, ``variants.why_not`` tells.
         """
         variant, charge = press.variant, self._file.charge
         if variant == "other_operation":
@@ -113,13 +125,13 @@ class Customers:
         lane = next(self._lanes)
         if not await self._preparations.ready(order, lane, timeout_s):
             return None
-        attempt, url = next(order.attempts), next(self._urls)
+        attempt, (url, session) = next(order.attempts), next(self._connections)
         values = values_of(order, press, self._file, attempt)
         request = jittered(order.request(charge, values), variant, attempt)
         cause = self._sink(
             invocation(lane, order, url, sent=values, variant=variant, attempt=attempt)
         )
-        heard = await send(self._session, url, request, timeout_s, leave=leave)
+        heard = await send(session, url, request, timeout_s, leave=leave, last_byte=last_byte)
         outcome = self._record(
             completion(lane, order, charge.answer, heard, cause, key=values["key"], variant=variant)
         )

@@ -2,11 +2,17 @@
 
 import asyncio
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import aiohttp
 
 from onecharge.history.outcomes import REFUSED
 from onecharge.press import Heard, Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from onecharge.engine.last_byte import LastByte
 
 LEFT = "the customer closed the connection"
 
@@ -18,14 +24,16 @@ async def send(
     timeout_s: float,
     *,
     leave: asyncio.Event | None = None,
+    last_byte: "LastByte | None" = None,
 ) -> Heard:
     """Send a request and return what came back.
 
     Whoever has no answer after ``timeout_s``, or when ``leave`` is set, closes the connection.
+    A ``last_byte`` is kept back until those beside it are on their way.
     """
     if leave is None:
-        return await _send(session, url, request, timeout_s)
-    sending = asyncio.create_task(_send(session, url, request, timeout_s))
+        return await _send(session, url, request, timeout_s, last_byte)
+    sending = asyncio.create_task(_send(session, url, request, timeout_s, last_byte))
     leaving = asyncio.create_task(leave.wait())
     try:
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -38,14 +46,26 @@ async def send(
 
 
 async def _send(
-    session: aiohttp.ClientSession, url: str, request: Prepared, timeout_s: float
+    session: aiohttp.ClientSession,
+    url: str,
+    request: Prepared,
+    timeout_s: float,
+    last_byte: "LastByte | None",
 ) -> Heard:
+    headers = request.headers
+    data: str | AsyncIterator[bytes] | None = request.body
+    if last_byte is not None and request.body:
+        whole = request.body.encode()
+        headers = headers | {"Content-Length": str(len(whole))}
+        data = last_byte.body(whole)
+    elif last_byte is not None:
+        await last_byte.wait()
     try:
         async with session.request(
             request.method,
             url + request.path,
-            data=request.body,
-            headers=request.headers,
+            data=data,
+            headers=headers,
             timeout=aiohttp.ClientTimeout(total=timeout_s),
             allow_redirects=False,
         ) as answer:
