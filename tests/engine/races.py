@@ -19,7 +19,7 @@ SEED: Final = 1
 class Race:
     """One mistake, and what it takes to see it.
 
-    ``scope`` is where it is found, ``pattern`` what its witness looks like. Whoever has no
+    ``scope`` is where it is found, ``patterns`` what its witness may look like. Whoever has no
     ``stores`` has nothing to be held at.
     """
 
@@ -31,7 +31,7 @@ class Race:
     stores: frozenset[str] = field(default=frozenset({"database"}))
     webhooks: bool = False
     lease_s: float | None = None
-    pattern: str = "claim_gone_before_the_result"
+    patterns: tuple[str, ...] = ("claim_gone_before_the_result",)
     shop: str = "races.toml"
     env: str = "MISTAKE"
 
@@ -64,7 +64,7 @@ RACES: Final = {
             "two-requests",
             shop="onecharge.toml",
             env="GUARD",
-            pattern="looked_then_claimed",
+            patterns=("looked_then_claimed",),
         ),
         Race("local_lock", "a lock of one process, two instances", "two-requests", instances=2),
         Race(
@@ -72,21 +72,21 @@ RACES: Final = {
             "a lease shorter than the provider call",
             "lease-runs-out",
             lease_s=0.3,
-            pattern="taken_over",
+            patterns=("taken_over",),
         ),
         Race("forgets_first", "a claim cleared just before the result is durable", "two-requests"),
         Race(
             "lost_commit",
             "a COMMIT without an answer, tried again",
             "two-requests",
-            pattern="commit_tried_again",
+            patterns=("commit_tried_again",),
         ),
         Race(
             "redis_guard",
             "a guard in Redis whose claim is cleared at completion",
             "two-requests",
             stores=frozenset({"redis"}),
-            pattern="acted_on_an_old_look",
+            patterns=("acted_on_an_old_look",),
         ),
         Race(
             "looks_first",
@@ -94,19 +94,20 @@ RACES: Final = {
             "webhook-copies",
             kind="one_effect_per_event",
             webhooks=True,
-            pattern="event_looked_for_then_inserted",
+            patterns=("event_looked_for_then_inserted",),
         ),
         Race(
             "in_memory",
             "a claim cleared before the result is there, in memory",
             "late-probes",
+            patterns=("claim_gone_before_the_result", "acted_on_an_old_look"),
             stores=frozenset(),
         ),
         Race(
             "gives_up",
             "a customer who hangs up takes the claim along",
             "two-requests",
-            pattern="hung_up",
+            patterns=("hung_up",),
         ),
     )
 }
