@@ -135,13 +135,7 @@ class Combinations:
 
     def left_out(self) -> list[str]:
         """Return what this service cannot have, and what excludes each other, with the reasons."""
-        values = [
-            f"left out: {name} ({why})"
-            for factor in self.space.factors
-            for name, why in factor.left_out.items()
-        ]
-        pairs = Counter(self.space.excluded.values())
-        return values + [f"{count} pairs excluded: {why}" for why, count in pairs.items()]
+        return left_out(self.space)
 
     async def levels(self, within: Within) -> AsyncIterator[Level]:
         """Play level 1, then level 2; stop at the first finding, or when time is up."""
@@ -182,7 +176,15 @@ class Combinations:
             level.note(one)
             if one.kind is None and one.verdict.reasons:
                 level.doubts[self._title(one.row)] = one.verdict.reasons[0]
-        return [one for one in judged if one.kind is not None]
+        violated = [one for one in judged if one.kind is not None]
+        return sorted(violated, key=self._cost)
+
+    def _cost(self, judged: Judged) -> int:
+        """Return how much it takes to see a row again: first come those in which nobody dies."""
+        return sum(
+            value.kill is not None or value.crash is not None
+            for value in self.space.values(judged.row)
+        )
 
     async def _confirm(self, seen: Judged, level: Level) -> None:
         """Take what was found among others for a finding if it shows again."""
@@ -209,3 +211,14 @@ class Combinations:
 
     def _title(self, row: Row) -> str:
         return scenario_of(self.space, row, "row").file.title
+
+
+def left_out(space: Space) -> list[str]:
+    """Return what a service cannot have, and what excludes each other, with the reasons."""
+    values = [
+        f"left out: {name} ({why})"
+        for factor in space.factors
+        for name, why in factor.left_out.items()
+    ]
+    pairs = Counter(space.excluded.values())
+    return values + [f"{count} pairs excluded: {why}" for why, count in pairs.items()]

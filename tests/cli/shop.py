@@ -1,13 +1,14 @@
 """A charge service of somebody else's: one process, one dictionary, right as far as it goes.
 
 MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
+``loses_patience`` after two calls without an answer (and takes the order for another one),
 ``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
 """
 
 import asyncio
 import os
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ PATIENCE = aiohttp.ClientTimeout(total=1)
 class Shop:
     def __init__(self) -> None:
         self.counters: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.calls: Counter[str] = Counter()
         self.receipts: dict[str, Any] = {}
         self.credits: dict[str, dict[str, int]] = defaultdict(dict)  # order: charge: cents
 
@@ -31,7 +33,11 @@ class Shop:
         key, sale = request.headers["Idempotency-Key"], await request.json()
         async with self.counters[key]:
             if key not in self.receipts or MISTAKE == "charges_every_press":
-                upstream_key = uuid.uuid4().hex if key in self.receipts else key
+                self.calls[key] += 1
+                again = key in self.receipts or (
+                    MISTAKE == "loses_patience" and self.calls[key] > 2
+                )
+                upstream_key = uuid.uuid4().hex if again else key
                 charge = await self.charge(upstream_key, sale)
                 if charge is None:
                     return web.json_response({"state": "unclear"}, status=202)
