@@ -25,7 +25,8 @@ from onecharge.catalogues import table_of
 from onecharge.counterexample import is_counterexample, read_counterexample
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
-from onecharge.explore import Budget, Exploration
+from onecharge.explore import Budget, Exploration, Parts
+from onecharge.explore_troubles import Troubles
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
 from onecharge.redaction import redacted
@@ -37,7 +38,7 @@ from onecharge.service_file import TEST_SECRET
 from onecharge.stored_run import PAGE, VERDICT, stored_run
 from onecharge.targets import Target, WrongUsage, target
 from onecharge.verdict import RunVerdict
-from onecharge.verify import Run, Schedules, new_run_folder
+from onecharge.verify import Run, Schedules, ToExplore, new_run_folder
 from simulator.core.provider import Keys
 from simulator.server import JournalKind
 from simulator.server import serve as serve_provider
@@ -93,6 +94,17 @@ def verify(  # noqa: PLR0917 - typer calls it by name
         list[str] | None,
         typer.Option("--scenario", metavar="NAME", help="Only this one; may be given again."),
     ] = None,
+    explore_s: Annotated[
+        float | None,
+        typer.Option(
+            "--explore",
+            metavar="S",
+            min=0,
+            max=86_400,
+            help="Explore for so many seconds as well. Default: as the service file says, "
+            "if no scenario is named.",
+        ),
+    ] = None,
     seed: SeedOption = 1,
     json_file: JsonOption = None,
     junit_file: JunitOption = None,
@@ -100,7 +112,15 @@ def verify(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Play the library of scenarios against a service and judge it. Default: the reference."""
     outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
-    _run(target(service, mutant), _named(scenario or []), seed, outputs)
+    wanted, scenarios = target(service, mutant), _named(scenario or [])
+    if explore_s is None:
+        explore_s = 0 if scenario else wanted.service_file.explore.budget_s
+
+    def beside(parts: Parts) -> list[Schedules]:
+        half = Budget(explore_s / 2)
+        return [Troubles(wanted, seed, half, parts), Exploration(wanted, seed, half, parts)]
+
+    _run(wanted, scenarios, seed, outputs, beside if explore_s else None)
 
 
 @app.command()
@@ -130,17 +150,20 @@ def explore(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Try every order in which requests, statements, provider calls and webhooks can happen.
 
-    A violation is made small, repeated twenty times and written to counterexample.toml, with a
-    test for pytest beside it.
+    Then, in the second half of the budget, every single trouble and every pair of them. The first
+    violation ends it: it is made small, repeated twenty times and written to counterexample.toml,
+    with a test for pytest beside it.
     """
     outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
     wanted, scopes = target(service, mutant), _scopes_named(scope or [])
 
-    def exploration(folder: Path, terminal: Terminal) -> Schedules:
-        within = Budget(budget, bound)
-        return Exploration(wanted, seed, within, folder=folder, listener=terminal, scopes=scopes)
+    def everything(parts: Parts) -> list[Schedules]:
+        if scope:
+            return [Exploration(wanted, seed, Budget(budget, bound), parts, scopes=scopes)]
+        half = Budget(budget / 2, bound)
+        return [Exploration(wanted, seed, half, parts), Troubles(wanted, seed, half, parts)]
 
-    _run(wanted, [], seed, outputs, exploration)
+    _run(wanted, [], seed, outputs, everything)
 
 
 @app.command()
@@ -170,8 +193,8 @@ def run(  # noqa: PLR0917 - typer calls it by name
     example = read_counterexample(file)
     wanted, own_seed = example.target(service, mutant), example.file.seed if seed is None else seed
 
-    def repetition(folder: Path, terminal: Terminal) -> Schedules:
-        return Repetition(example, wanted, own_seed, folder=folder, listener=terminal)
+    def repetition(parts: Parts) -> list[Schedules]:
+        return [Repetition(example, wanted, own_seed, parts)]
 
     _run(wanted, [], own_seed, outputs, repetition)
 
@@ -270,12 +293,13 @@ def _run(
     scenarios: list[Scenario],
     seed: int,
     outputs: Outputs,
-    to_explore: Callable[[Path, Terminal], Schedules] | None = None,
+    schedules: Callable[[Parts], list[Schedules]] | None = None,
 ) -> NoReturn:
     folder = new_run_folder(seed)
     terminal = Terminal()
-    schedules = to_explore(folder, terminal) if to_explore else None
-    terminal.title(wanted.name, len(scenarios), seed, len(schedules.names) if schedules else 0)
+    parts = Parts(folder, terminal)
+    to_explore = ToExplore(schedules(parts) if schedules else (), parts.all)
+    terminal.title(wanted.name, len(scenarios), seed, len(to_explore.names))
     of_it = Run(
         wanted,
         scenarios,
@@ -283,7 +307,7 @@ def _run(
         folder=folder,
         listener=terminal,
         server_url=os.environ.get("DATABASE_URL"),
-        schedules=schedules,
+        to_explore=to_explore,
     )
     verdict = run_to_end(of_it.verdict())
     terminal.verdict(verdict, folder / PAGE)

@@ -25,7 +25,7 @@ from onecharge.engine.retold import Step, retold
 from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
-from onecharge.explored import Discovery, Part, write_parts
+from onecharge.explored import Discovery, Part, unexplored, write_parts
 from onecharge.late_kinds import shrunk_in_batches
 from onecharge.report.pytest_file import TEST_FILE, pytest_text
 from onecharge.report.written import write_whole
@@ -64,26 +64,49 @@ class Budget:
     bound: int | None = None
 
 
+class Parts:
+    """What is told of an exploration so far: heard at once, and written to the run's folder."""
+
+    def __init__(self, folder: Path, listener: Listener) -> None:
+        self.all: list[Part] = []
+        self.folder = folder
+        self.listener = listener
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a violation already."""
+        return any(part.found for part in self.all)
+
+    def add(self, part: Part) -> None:
+        """Tell of one more."""
+        self.all.append(part)
+        self.listener.explored(part)
+        write_parts(self.folder, self.all)
+
+    def add_unexplored(self, name: str, what: str) -> None:
+        """Tell of one that was not begun."""
+        self.add(unexplored(name, what, found=self.found))
+
+
 class Exploration:
-    """Explores scopes of a service in a world with gates. ``parts`` and ``verdicts`` grow."""
+    """Explores scopes of a service in a world with gates. ``verdicts`` grow."""
+
+    gated: Final = True
 
     def __init__(
         self,
         wanted: Target,
         seed: int,
         budget: Budget,
+        parts: Parts,
         *,
-        folder: Path,
-        listener: Listener,
         scopes: Sequence[Scope] = tuple(SCOPES.values()),
         clock: Clock = time.monotonic,
     ) -> None:
-        self.parts: list[Part] = []
+        self.parts = parts
         self._wanted = wanted
         self._seed = seed
         self._budget = budget
-        self._folder = folder
-        self._listener = listener
         self._scopes = scopes
         self._clock = clock
         self._stages: list[Stage] = []
@@ -98,19 +121,23 @@ class Exploration:
         """Those on every batch of runs so far."""
         return [verdict for stage in self._stages for verdict in stage.verdicts]
 
-    async def through(self, world: World, bound_s: float) -> None:
+    async def through(self, world: World, bound_s: float, *, tied: bool) -> None:  # noqa: ARG002
         """Explore one scope after the other until a violation, or the end of the time."""
         ends_s = self._clock() + self._budget.seconds
         for number, scope in enumerate(self._scopes):
             left_s = max(0.0, ends_s - self._clock())
             if why_not := scope.why_not(world.service_file):
-                self._add(Part(scope.name, scope.what, why_not=why_not))
-            elif any(part.found for part in self.parts):
-                says = "not explored: there is a violation to be mended first"
-                self._add(Part(scope.name, scope.what, says=(says,)))
+                self.parts.add(Part(scope.name, scope.what, why_not=why_not))
+            elif self.parts.found:
+                self.parts.add_unexplored(scope.name, scope.what)
             else:
                 until_s = self._clock() + left_s / (len(self._scopes) - number)
                 await self._explore(world, scope, bound_s, until_s)
+
+    def leave_out(self) -> None:
+        """Say that nothing of it was begun, since there is a violation already."""
+        for scope in self._scopes:
+            self.parts.add_unexplored(scope.name, scope.what)
 
     async def _explore(self, world: World, scope: Scope, bound_s: float, until_s: float) -> None:
         words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
@@ -121,18 +148,20 @@ class Exploration:
             self._stages.append(stage)
             coverage = stage.coverage()
             try:
-                with self._listener.playing(scope.what):
+                with self.parts.listener.playing(scope.what):
                     found = await self._found(stage, coverage, until_s)
             except asyncio.CancelledError:
-                self._add(replace(_part(scope, coverage), doubt="interrupted"))
+                self.parts.add(replace(_part(scope, coverage), doubt="interrupted"))
                 raise
         part = _part(scope, coverage)
         if found is not None:
-            self._listener.step(f"{found.kind} violated after {found.after} schedule(s): shrinking")
+            self.parts.listener.step(
+                f"{found.kind} violated after {found.after} schedule(s): shrinking"
+            )
             seen_in = stage.violated.name if stage.violated else ""
-            with self._listener.playing("a smaller schedule"):
+            with self.parts.listener.playing("a smaller schedule"):
                 part = replace(part, found=await self._shown(world, scope, found, bound_s, seen_in))
-        self._add(part)
+        self.parts.add(part)
 
     async def _found(self, stage: Stage, coverage: Coverage, until_s: float) -> Found | None:
         half_s = self._clock() + SYSTEMATIC * (until_s - self._clock())
@@ -156,7 +185,7 @@ class Exploration:
     ) -> Discovery:
         """Make what was found small, repeat it, play it once for the report, and write it down."""
         small = await self._small(world, scope, found, bound_s)
-        path = self._folder / counterexample.FILE
+        path = self.parts.folder / counterexample.FILE
         repeat = shlex.join(["onecharge", "run", str(path)])
         steps, scenario = await self._told(world, scope, small, bound_s, repeat)
         example = counterexample_of(
@@ -179,13 +208,13 @@ class Exploration:
             steps=example.steps,
             repeat=repeat,
             file=str(path),
-            test=str(self._folder / TEST_FILE),
+            test=str(self.parts.folder / TEST_FILE),
         )
         example.write()
         test = pytest_text(
             title=example.file.title, steps=example.steps, says=discovery.in_words, file=path.name
         )
-        write_whole(test, self._folder / TEST_FILE)
+        write_whole(test, self.parts.folder / TEST_FILE)
         return discovery
 
     async def _small(self, world: World, scope: Scope, found: Found, bound_s: float) -> Shrunk:
@@ -218,11 +247,6 @@ class Exploration:
                 if verdict.orders_violating(small.kind):
                     return retold(taping.asked), verdict.name
         return retold(taping.asked), ""
-
-    def _add(self, part: Part) -> None:
-        self.parts.append(part)
-        self._listener.explored(part)
-        write_parts(self._folder, self.parts)
 
 
 def _part(scope: Scope, coverage: Coverage) -> Part:

@@ -99,6 +99,12 @@ def write_parts(folder: Path, parts: Sequence[Part]) -> None:
     (folder / EXPLORED).write_text(text + "\n", encoding="utf-8")
 
 
+def unexplored(name: str, what: str, *, found: bool) -> Part:
+    """Return a part that was not begun: something is ``found`` already, or the time is up."""
+    why = "there is a violation to be mended first" if found else "there was no time left"
+    return Part(name, what, says=(f"not explored: {why}",))
+
+
 def parts_in(folder: Path) -> tuple[Part, ...]:
     """Return what an exploration told of itself; nothing where there was none, or it was torn."""
     try:

@@ -9,15 +9,14 @@ Rule 3: where no run could follow the recording, nothing was repeated, and that 
 import shlex
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from onecharge.counterexample import Counterexample
 from onecharge.engine.chooser import ALL_AT_ONCE, Replay
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
-from onecharge.explore import Listener
-from onecharge.explored import Discovery, Part, write_parts
+from onecharge.explore import Parts
+from onecharge.explored import Discovery, Part
 from onecharge.targets import Target
 from onecharge.world.world import World
 
@@ -31,23 +30,21 @@ _ALL: Final = 1_000
 
 
 class Repetition:
-    """Plays a counterexample in a world with gates. ``parts`` and ``verdicts`` grow."""
+    """Plays a counterexample in a world with gates. ``verdicts`` grow."""
+
+    gated: Final = True
 
     def __init__(
         self,
         example: Counterexample,
         wanted: Target,
         seed: int,
-        *,
-        folder: Path,
-        listener: Listener,
+        parts: Parts,
     ) -> None:
-        self.parts: list[Part] = []
         self.verdicts: list[ScenarioVerdict] = []
         self._example = example
         self._seed = seed
-        self._folder = folder
-        self._listener = listener
+        self._parts = parts
         words = ["onecharge", "run", str(example.path), *wanted.words, "--seed", str(seed)]
         self._repeat = shlex.join(words)
 
@@ -56,7 +53,11 @@ class Repetition:
         """What is to be repeated."""
         return [self._example.file.scope]
 
-    async def through(self, world: World, bound_s: float) -> None:
+    def leave_out(self) -> None:
+        """Say that it was not repeated, since there is a violation already."""
+        self._parts.add_unexplored(self._example.file.scope, self._example.scope.what)
+
+    async def through(self, world: World, bound_s: float, *, tied: bool) -> None:  # noqa: ARG002
         """Play it, judge it, and say how often it came back."""
         scope = self._example.scope
         part = Part(scope.name, scope.what)
@@ -67,11 +68,9 @@ class Repetition:
             async with Stage.set_up(
                 world, shown, seed=self._seed, bound_s=bound_s, repeat=self._repeat
             ) as stage:
-                with self._listener.playing(self._example.file.title):
+                with self._parts.listener.playing(self._example.file.title):
                     part = await self._repeated(stage, part)
-        self.parts.append(part)
-        self._listener.explored(part)
-        write_parts(self._folder, self.parts)
+        self._parts.add(part)
 
     async def _repeated(self, stage: Stage, part: Part) -> Part:
         kind, tape = self._example.file.violates, self._example.tape

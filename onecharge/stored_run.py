@@ -13,7 +13,7 @@ Rule 3: what is no run is refused by name.
 | ``segments/``        | what load drivers saw, to be put in order with the one history there is   |
 | ``explore-*.jsonl``  | the histories of an exploration, a batch of runs each                     |
 | ``explored.json``    | what it says of what it covered and found                                 |
-| ``explore-shrinking``| runs that only made a schedule smaller: nobody judges them again          |
+| ``explore-*/``       | combinations, and runs that made a schedule smaller: told, and not judged |
 """
 
 import json
@@ -36,8 +36,8 @@ SEGMENTS: Final = "segments"
 RUNS: Final = Path(".onecharge") / "runs"
 ALONE: Final = ".alone"
 TROUBLE: Final = "trouble"
-EXPLORING: Final = "control.explore"
-CONTROLS: Final = frozenset({"control", EXPLORING})
+CONTROL_AGAIN: Final = "control.again"
+CONTROLS: Final = frozenset({"control", CONTROL_AGAIN})
 
 
 class NotARun(Exception):

@@ -260,6 +260,7 @@ def combine(
     reasons += tuple(f"{part.name}: {part.doubt}" for part in parts if part.doubt)
     if interrupted or reasons:
         verdicts.append("unknown")
+    verdicts += ["violated" for part in parts if part.found is not None]
     verdict = worst(verdicts, none="unknown")
     return RunVerdict(
         verdict,

@@ -13,7 +13,9 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -23,7 +25,7 @@ from onecharge.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, to_be_confirmed
-from onecharge.stored_run import ALONE, EXPLORING, MANIFEST, RUNS, TROUBLE, trouble_in
+from onecharge.stored_run import ALONE, CONTROL_AGAIN, MANIFEST, RUNS, TROUBLE, trouble_in
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
 from onecharge.verdict import (
@@ -57,22 +59,43 @@ class Listener(Protocol):
 
 
 class Schedules(Protocol):
-    """What plays schedules in a world with gates: an exploration, or a counterexample again."""
+    """What plays more than scenarios: an exploration, or a counterexample again."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether it needs a world with gates."""
 
     @property
     def names(self) -> list[str]:
         """What is to be explored."""
 
     @property
-    def parts(self) -> Sequence[Part]:
-        """What was explored so far."""
-
-    @property
     def verdicts(self) -> Sequence[ScenarioVerdict]:
         """The verdicts on it so far."""
 
-    async def through(self, world: World, bound_s: float) -> None:
-        """Play them all."""
+    async def through(self, world: World, bound_s: float, *, tied: bool) -> None:
+        """Play them all; ``tied`` says whether charges name their orders."""
+
+    def leave_out(self) -> None:
+        """Say that nothing of it is played, since something else is to be mended first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToExplore:
+    """What is played beside scenarios, in this order, and what is told of it."""
+
+    schedules: Sequence[Schedules] = ()
+    parts: Sequence[Part] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What is to be explored."""
+        return [name for each in self.schedules for name in each.names]
+
+    @property
+    def verdicts(self) -> list[ScenarioVerdict]:
+        """The verdicts on it so far."""
+        return [verdict for each in self.schedules for verdict in each.verdicts]
 
 
 class Run:
@@ -87,10 +110,10 @@ class Run:
         folder: Path,
         listener: Listener,
         server_url: str | None = None,
-        schedules: Schedules | None = None,
+        to_explore: ToExplore | None = None,
     ) -> None:
         self.folder = folder
-        self._schedules = schedules
+        self._to_explore = to_explore or ToExplore()
         self._target = target
         self._scenarios = scenarios
         self._seed = seed
@@ -121,17 +144,16 @@ class Run:
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
-        explored = self._schedules.verdicts if self._schedules else ()
         return combine(
             [
                 *(self._verdicts[s.name] for s in self._scenarios if s.name in self._verdicts),
-                *gathered(explored),
+                *gathered(self._to_explore.verdicts),
             ],
             seed=self._seed,
             duration_s=round(time.monotonic() - self._began_s, 3),
             interrupted=self._interrupted,
             whole=self._whole,
-            parts=self._schedules.parts if self._schedules else (),
+            parts=self._to_explore.parts,
         )
 
     @property
@@ -145,10 +167,13 @@ class Run:
 
     async def _play(self) -> None:
         try:
-            if self._scenarios:
-                await self._play_in_a_world()
-            if self._schedules is not None:
-                await self._play_schedules(self._schedules)
+            schedules = self._to_explore.schedules
+            if self._scenarios:  # what needs no gates comes into the same world
+                beside = [each for each in schedules if not each.gated]
+                schedules = [each for each in schedules if each.gated]
+                await self._play_in_a_world(beside)
+            for gated, together in groupby(schedules, key=lambda each: each.gated):
+                await self._play_schedules(list(together), gated=gated)
         except (ControlFailed, NotReady, PostgresError, SupervisorError) as reason:
             if not self._faults_began:
                 raise self._told_of_its_file(reason) from None
@@ -161,19 +186,26 @@ class Run:
             return type(reason)(f"{self._target.path}: {reason}")
         return reason
 
-    async def _play_in_a_world(self) -> None:
+    async def _play_in_a_world(self, beside: Sequence[Schedules]) -> None:
         async with self._standing() as world:
             passed = await self._controlled(world)
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
             for group in arranged(self._applicable(), tied=passed.tied):
                 await self._play_group(world, group, bound_s)
+            for schedules in beside:
+                await schedules.through(world, bound_s, tied=passed.tied)
             self._judge_what_came_late()
 
-    async def _play_schedules(self, schedules: Schedules) -> None:
-        async with self._standing(gated=True) as world:
-            passed = await self._controlled(world, EXPLORING)
+    async def _play_schedules(self, together: Sequence[Schedules], *, gated: bool) -> None:
+        if any(part.found for part in self._to_explore.parts):
+            for schedules in together:
+                schedules.leave_out()
+            return
+        async with self._standing(gated=gated) as world:
+            passed = await self._controlled(world)
             bound_s = passed.bound_s(self._target.service_file.timing.settles_within_s)
-            await schedules.through(world, bound_s)
+            for schedules in together:
+                await schedules.through(world, bound_s, tied=passed.tied)
 
     def _standing(self, *, gated: bool = False) -> AbstractAsyncContextManager[World]:
         """Return a world of the service; of the second, nobody is told again what is ready."""
@@ -187,7 +219,8 @@ class Run:
             tell=(lambda _: None) if self._faults_began else self._listener.step,
         )
 
-    async def _controlled(self, world: World, name: str = NAME) -> Passed:
+    async def _controlled(self, world: World) -> Passed:
+        name = CONTROL_AGAIN if self._faults_began else NAME
         passed = await clean_control(world, self._seed, name=name)
         if not self._faults_began:
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
@@ -291,7 +324,7 @@ class Run:
             "mutant": self._target.mutant,
             "scenarios": [scenario.name for scenario in self._scenarios],
             "whole": self._whole,
-            "explored": self._schedules.names if self._schedules else [],
+            "explored": self._to_explore.names,
             "lacking": {
                 scenario.name: lacking
                 for scenario in self._scenarios

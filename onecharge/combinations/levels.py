@@ -122,16 +122,25 @@ class Combinations:
 
     @classmethod
     def of(
-        cls, world: World, *, seed: int, bound_s: float, tied: bool = True, repeat: str = ""
+        cls,
+        world: World,
+        *,
+        seed: int,
+        bound_s: float,
+        tied: bool = True,
+        repeat: str = "",
+        aside: str = "",
     ) -> "Combinations":
         """Return the combinations for a world whose clean control has passed.
 
         ``tied`` says whether charges name their orders: if not, every row is played by itself.
+        ``aside`` is the folder of the run's in which histories lie, with a slash at its end.
         """
         control = read_segment(world.folder / f"{CONTROL}.jsonl").records
         own_database = world.postgres is not None
         space = Space(factors_of(world.service_file, calls_in(control), own_database=own_database))
-        return cls(Playing(world, space, seed=seed, bound_s=bound_s, repeat=repeat), tied=tied)
+        playing = Playing(world, space, seed=seed, bound_s=bound_s, repeat=repeat, aside=aside)
+        return cls(playing, tied=tied)
 
     def left_out(self) -> list[str]:
         """Return what this service cannot have, and what excludes each other, with the reasons."""

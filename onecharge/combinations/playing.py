@@ -62,9 +62,17 @@ class Playing:
     """Plays rows of a space in one world, as often as it is asked to."""
 
     def __init__(
-        self, world: World, space: Space, *, seed: int, bound_s: float, repeat: str
+        self,
+        world: World,
+        space: Space,
+        *,
+        seed: int,
+        bound_s: float,
+        repeat: str,
+        aside: str = "",
     ) -> None:
         self.space = space
+        self._aside = aside
         self._world = world
         self._seed = seed
         self._bound_s = bound_s
@@ -92,7 +100,7 @@ class Playing:
 
     def _scenario(self, row: Row, label: str) -> Scenario:
         self._made[label] += 1
-        return scenario_of(self.space, row, f"{label}-{self._made[label]:03}")
+        return scenario_of(self.space, row, f"{self._aside}{label}-{self._made[label]:03}")
 
     def _judged(self, row: Row, play: Play) -> Judged:
         records = play.recorder.records

@@ -15,10 +15,13 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 _NO_NAME = re.compile(r"\W+")
 
 
-def pytest_text(*, title: str, steps: tuple[str, ...], says: str, file: str) -> str:
+def pytest_text(
+    *, title: str, steps: tuple[str, ...], says: str, file: str, words: tuple[str, ...] = ()
+) -> str:
     """Return a test that repeats ``file``, which lies beside it.
 
-    ``title`` says what is violated, ``says`` how sure that is, ``steps`` the schedule.
+    ``title`` says what is violated, ``says`` how sure that is, ``steps`` the schedule; ``words``
+    are what the command needs beside the file.
     """
     return (
         _environment()
@@ -29,6 +32,7 @@ def pytest_text(*, title: str, steps: tuple[str, ...], says: str, file: str) -> 
             says=_quoted(says),
             steps=tuple(map(_quoted, steps)),
             file=_quoted(file),
+            words="".join(f', "{_quoted(word)}"' for word in words),
         )
     )
 

@@ -126,6 +126,8 @@ class Service(Section):
 class Explore(Section):
     """What is otherwise while every order of a request's steps is tried out."""
 
+    budget_s: float = Field(default=0, ge=0, le=86_400)
+    """For how long `onecharge verify` explores, beside the scenarios of the library."""
     env: dict[str, str] = Field(default_factory=dict)
     """Variables in place of those of [service.env]: a reconciler that stays out of the way."""
 

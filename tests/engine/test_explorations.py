@@ -13,7 +13,7 @@ from onecharge.counterexample import Counterexample, counterexample_of
 from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES
-from onecharge.explore import Budget, Exploration
+from onecharge.explore import Budget, Exploration, Parts
 from onecharge.explored import Part, parts_in
 from onecharge.repetition import REPEATS, Repetition
 from onecharge.stored_run import StoredRun
@@ -80,8 +80,7 @@ def exploration(
         wanted,
         seed,
         Budget(looks, bound),
-        folder=folder,
-        listener=Audience(),
+        Parts(folder, Audience()),
         scopes=scopes,
         clock=lambda: next(clock),
     )
@@ -92,14 +91,14 @@ async def test_every_scope_is_explored_or_said_not_to_apply(
 ) -> None:
     exploring = exploration(wanted, tmp_path, 2, list(SCOPES.values()), looks=40, bound=0)
 
-    await exploring.through(world, ASLEEP_S)
+    await exploring.through(world, ASLEEP_S, tied=True)
 
-    parts = {part.name: part for part in exploring.parts}
+    parts = {part.name: part for part in exploring.parts.all}
     assert parts.keys() == SCOPES.keys()
     assert parts["two-requests"].verdict == "holds"
     assert parts["own-webhook"].why_not == "the service takes no webhooks"
     assert {verdict.verdict for verdict in exploring.verdicts} == {"holds"}
-    assert parts_in(tmp_path) == tuple(exploring.parts)
+    assert parts_in(tmp_path) == tuple(exploring.parts.all)
 
 
 async def test_without_time_a_scope_is_run_once_all_the_same(
@@ -107,9 +106,9 @@ async def test_without_time_a_scope_is_run_once_all_the_same(
 ) -> None:
     exploring = exploration(wanted, tmp_path, 3, looks=0)
 
-    await exploring.through(world, ASLEEP_S)
+    await exploring.through(world, ASLEEP_S, tied=True)
 
-    [part] = exploring.parts
+    [part] = exploring.parts.all
     assert part.runs == 1
     assert not part.complete
 
@@ -118,7 +117,7 @@ async def test_one_that_is_interrupted_is_in_doubt_and_so_is_the_stored_run(
     world: World, wanted: Target, tmp_path: Path
 ) -> None:
     exploring = exploration(wanted, tmp_path, 4, looks=1_000_000)
-    task = asyncio.ensure_future(exploring.through(world, ASLEEP_S))
+    task = asyncio.ensure_future(exploring.through(world, ASLEEP_S, tied=True))
     while not exploring.verdicts:
         await asyncio.sleep(0)
 
@@ -126,7 +125,7 @@ async def test_one_that_is_interrupted_is_in_doubt_and_so_is_the_stored_run(
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    [part] = exploring.parts
+    [part] = exploring.parts.all
     assert (part.verdict, part.doubt) == ("unknown", "interrupted")
     assert StoredRun(tmp_path).judged().reasons == ("two-requests: interrupted",)
 
@@ -154,11 +153,12 @@ async def test_a_recording_is_repeated_or_said_not_to_be_on_offer(
 ) -> None:
     seed = len(takes)  # each has orders of its own in this world
     example = recording(tmp_path / "counterexample.toml", wanted, takes)
-    repetition = Repetition(example, wanted, seed, folder=tmp_path, listener=Audience())
+    parts = Parts(tmp_path, Audience())
+    repetition = Repetition(example, wanted, seed, parts)
 
-    await repetition.through(world, ASLEEP_S)
+    await repetition.through(world, ASLEEP_S, tied=True)
 
-    [part] = repetition.parts
+    [part] = parts.all
     assert (part.verdict, part.runs) == (verdict, REPEATS)
     assert f"violated in 0 of {REPEATS} repeats" in part.says[0]
     if verdict == "unknown":
