@@ -65,7 +65,7 @@ def tell(figures: Figures, whose: str, level: Level, took_s: float, cpu_s: float
     figures.add(name, took_s, "s", TARGETS[level.number] if whose == "reference" else "")
     figures.add(f"{name}, processor time", cpu_s, "s")
     figures.add(f"{name}, rows", level.played)
-    figures.add(f"{name}, exercised in full", level.whole)
+    figures.add(f"{name}, exercised in full", len(level.in_full))
     figures.add(f"{name}, in doubt", len(level.doubts), "", "0" if whose == "reference" else "")
     if level.number == 2:
         figures.add(f"{name}, pairs", len(level.space.pairs))

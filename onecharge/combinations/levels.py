@@ -10,7 +10,7 @@ Rule 4: the first finding ends a level; rows are played in groups, never half a 
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onecharge.combinations.factors import calls_in, factors_of
@@ -62,7 +62,7 @@ class Level:
     played: int = 0
     came_about: set[Place] = field(default_factory=set)
     together: set[Pair] = field(default_factory=set)
-    whole: int = 0
+    in_full: set[Row] = field(default_factory=set)
     """The rows in which everything that they plan came about."""
     calls: dict[Place, frozenset[Call]] = field(default_factory=dict)
     """The calls that were made where only one call was struck, by what struck it."""
@@ -74,7 +74,7 @@ class Level:
         """Count what came about in a row."""
         self.came_about |= judged.places
         self.together |= judged.pairs
-        self.whole += judged.whole
+        self.in_full |= {judged.row} if judged.whole else set()
         if len(judged.row.places) == 1:
             [place] = judged.row.places
             if self.space.factors[place[0]].name == "call":
@@ -102,7 +102,9 @@ class Level:
         return said
 
     def _counted(self) -> str:
-        rows = f"{self.played} of {len(self.rows)} rows played, {self.whole} exercised in full"
+        rows = (
+            f"{self.played} of {len(self.rows)} rows played, {len(self.in_full)} exercised in full"
+        )
         if self.number == 1:
             wanted = len({place for row in self.rows for place in row.places})
             came = f"{len(self.came_about)} of {wanted} troubles came about"
@@ -165,27 +167,42 @@ class Combinations:
                 return
             judged = await self.playing.together(group, f"level-{level.number}")
             level.played += len(group)
-            for seen in self._violated(await self._in_time(judged), level):
-                await self._confirm(seen, level)
-                if level.found is not None:
-                    return
+            if await self._found_in(await self._in_time(judged), level):
+                return
+        await self._found_in(self.playing.came_late(), level)
+
+    async def _found_in(self, judged: Sequence[Judged], level: Level) -> bool:
+        """Count rows and confirm what seems to be violated; tell whether that was a finding."""
+        for seen in self._violated(judged, level):
+            await self._confirm(seen, level)
+            if level.found is not None:
+                return True
+        return False
 
     async def _in_time(self, judged: Sequence[Judged]) -> list[Judged]:
-        """Return what is clear, and what was late once more: alone, or at four times the bound."""
-        late = [one.row for one in judged if one.late]
-        if len(late) <= _FEW:
-            again = [await self.playing.alone(row, "again") for row in late]
-        else:
-            again = await self.playing.together(late, "again", bounds=CONFIRM)
-        return [*(one for one in judged if not one.late), *again]
+        """Return what is clear, and what was late once more.
+
+        A few of these alone; if none of them is violated there, so many were late because they
+        were many, and all others get four times the bound. After a violation they are in doubt.
+        """
+        late = sorted((one for one in judged if one.late), key=self._cost)
+        clear = [one for one in judged if not one.late]
+        for place, one in enumerate(late[:_FEW]):
+            clear.append(await self.playing.alone(one.row, "again"))
+            if clear[-1].kind is not None:
+                return [*clear, *(replace(each, in_doubt=True) for each in late[place + 1 :])]
+        rest = [one.row for one in late[_FEW:]]
+        return clear + (await self.playing.together(rest, "again", bounds=CONFIRM) if rest else [])
 
     def _violated(self, judged: Sequence[Judged], level: Level) -> list[Judged]:
         """Count what holds and what is in doubt, and return what seems to be violated."""
         for one in judged:
             level.note(one)
-            if one.kind is None and one.verdict.reasons:
+            if one.in_doubt:
+                level.doubts[self._title(one.row)] = "it was late, and not played again"
+            elif one.kind is None and one.verdict.reasons:
                 level.doubts[self._title(one.row)] = one.verdict.reasons[0]
-        violated = [one for one in judged if one.kind is not None]
+        violated = [one for one in judged if one.kind is not None and not one.in_doubt]
         return sorted(violated, key=self._cost)
 
     def _cost(self, judged: Judged) -> int:

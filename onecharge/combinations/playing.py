@@ -35,6 +35,8 @@ class Judged:
     places: frozenset[Place]
     calls: frozenset[Call]
     alone: bool = False
+    in_doubt: bool = False
+    """Whether it was late, and nobody looked again."""
 
     @property
     def kind(self) -> str | None:
@@ -78,6 +80,7 @@ class Playing:
         self._bound_s = bound_s
         self._repeat = repeat
         self._made: Counter[str] = Counter()
+        self._over: list[tuple[Row, Play, int]] = []  # and how many records were judged
 
     def __repr__(self) -> str:
         return f"<Playing {self.space!r}, {self._made.total()} rows so far>"
@@ -89,7 +92,8 @@ class Playing:
             StagedPlay(self._world, self._scenario(row, label), self._seed, bound_s) for row in rows
         ]
         await perform_staged(self._world, plays, self._seed)
-        return [self._judged(row, play) for row, play in zip(rows, plays, strict=True)]
+        untied = self._untied() if len(plays) > 1 else None
+        return [self._judged(row, play, untied) for row, play in zip(rows, plays, strict=True)]
 
     async def alone(self, row: Row, label: str) -> Judged:
         """Play one row as the scenario that a file would hold, and nothing beside it."""
@@ -102,9 +106,30 @@ class Playing:
         self._made[label] += 1
         return scenario_of(self.space, row, f"{self._aside}{label}-{self._made[label]:03}")
 
-    def _judged(self, row: Row, play: Play) -> Judged:
+    def came_late(self) -> list[Judged]:
+        """Judge again where the provider was called after the judgement: it counts as well."""
+        over, self._over = self._over, []
+        return [
+            self._judged(row, play)
+            for row, play, judged in over
+            if any(record.lane == "provider" for record in play.recorder.records[judged:])
+        ]
+
+    def _untied(self) -> str | None:
+        """Say what money moved that names no order, while several were on: it may be anybody's."""
+        taken = {
+            record.value["charge"]
+            for record in self._world.recorder.records
+            if record.what == "charge.captured"
+        }
+        return f"{len(taken)} real charge(s) made side by side name no order" if taken else None
+
+    def _judged(self, row: Row, play: Play, untied: str | None = None) -> Judged:
         records = play.recorder.records
-        verdict = judge_scenario(records, repeat=play.repeat, trouble=play.recorder.lost)
+        self._over.append((row, play, len(records)))
+        play.recorder.close()  # there are hundreds of rows, and what comes later is not judged
+        trouble = play.recorder.lost or untied
+        verdict = judge_scenario(records, repeat=play.repeat, trouble=trouble)
         places = came_about(self.space, row, play.scenario, records)
         return Judged(row, verdict, places, frozenset(calls_in(records)))
 
