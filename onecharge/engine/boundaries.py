@@ -106,7 +106,7 @@ async def stop(
     await event.wait()
 
 
-class _ParkedCall:
+class ParkedCall:
     """A provider call which is held at a seam."""
 
     def __init__(self, parking: Parking, gates: Gates, held: HeldCall) -> None:
@@ -131,6 +131,16 @@ class _ParkedCall:
     @property
     def standing(self) -> Standing:
         return "under way"
+
+    @property
+    def operation(self) -> str:
+        """What is asked of the provider."""
+        return self._held.operation
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the first of its chain and has only just been received."""
+        return self._held.seam == "on_receive" and self._place.nth == 1
 
     def release(self) -> None:
         if self._released:
@@ -169,7 +179,7 @@ class ProviderGate:
         if held.until.condition != "released":
             return  # it waits for something else: a fault, and not ours
         if self._parking.armed:
-            self._parking.park(_ParkedCall(self._parking, self._simulator.gates, held))
+            self._parking.park(ParkedCall(self._parking, self._simulator.gates, held))
         else:
             self._simulator.gates.release(held.call)
 
@@ -191,7 +201,7 @@ class WebhookGate:
         """
         parked = sum(
             event.standing == "beginning" and event.place.lane.startswith(f"{WEBHOOK}:")
-            for event in self._parking.parked()
+            for event in (*self._parking.parked(), *self._parking.forsaken)
         )
         return max(0, self._simulator.attempts_under_way() - parked)
 

@@ -173,6 +173,12 @@ class Swarm:
 RELEASE: Final = "release"
 """The kind of choice that says who moves next: what priorities are about."""
 
+FAULT: Final = "fault"
+"""The kind of choice that says what goes wrong with what moves next."""
+
+KILL: Final = "kill"
+"""The kind of choice that says whether the service dies before it moves."""
+
 
 class Priorities:
     """Probabilistic concurrency testing: the lane of the highest priority moves.

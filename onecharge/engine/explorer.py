@@ -41,10 +41,14 @@ IN_STEP_EVERY: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of one run: the kind of its first violation, and its course."""
+    """What became of one run: the kind of its first violation, and its course.
+
+    ``tape`` says what led to the violation where that was an earlier run, judged only now.
+    """
 
     kind: str | None
     course: Course
+    tape: Tape | None = None
 
 
 Make = Callable[[Chooser, bool], Awaitable[Ran]]
@@ -68,13 +72,15 @@ class Coverage:
     """What was explored of one scope. ``what`` and ``observed`` are words for the sentence.
 
     ``unasked`` is what the service says to its stores of its own accord, which nothing held;
-    ``alike`` are the chains that differ in nothing but their names.
+    ``alike`` are the chains that differ in nothing but their names. ``most`` is how many
+    deviations a run has at most, where nobody says otherwise.
     """
 
     what: str
     observed: str
     unasked: Sequence[str] = ()
     alike: frozenset[str] = frozenset()
+    most: int | None = None
     orders: set[tuple[str, ...]] = field(default_factory=set, repr=False)
     renamed: int = 0
     """Orders that were not executed, since they are those that were, under other names."""
@@ -173,19 +179,20 @@ class _Exploration:
         self._coverage = coverage
         self._seed = seed
         self._kept: Found | None = None  # by all at once
+        self._races = True  # whether several were ever parked at once
         self._steps = 1
         self._lanes: set[str] = set()
 
     async def systematic(self, bound: int | None, within: Within) -> Found | None:
         coverage = self._coverage
-        odometer = Odometer(bound, alike=coverage.alike)
+        odometer = Odometer(coverage.most if bound is None else bound, alike=coverage.alike)
         while plan := odometer.next():
             coverage.complete = _complete(odometer)
             if (self._kept and coverage.complete) or not within():
                 return self._kept
             taping = Taping(plan.choose_from())
             ran = await self._run(taping, all_at_once=False)
-            odometer.done(taping.asked)
+            counts = odometer.done(taping.asked)
             coverage.astray = odometer.astray
             coverage.silences += ran.course.silences
             if ran.course.counts:
@@ -193,10 +200,11 @@ class _Exploration:
             elif ran.course.swept:
                 coverage.swept += 1
             else:
-                coverage.unlike += 1
+                coverage.unlike += counts
             if ran.kind is not None:
-                return Found(ran.kind, taping.tape, coverage.runs)
-            if odometer.runs % IN_STEP_EVERY == 1 and self._kept is None and within():
+                return Found(ran.kind, ran.tape or taping.tape, coverage.runs)
+            wanted = self._races and self._kept is None
+            if odometer.runs % IN_STEP_EVERY == 1 and wanted and within():
                 self._kept = await self._in_step()
         coverage.complete = _complete(odometer)
         coverage.ended = odometer.exhausted
@@ -206,8 +214,13 @@ class _Exploration:
         """Let everything go at once: a sample, whatever comes of it."""
         taping = Taping(InStep())
         ran = await self._run(taping, all_at_once=True)
-        self._coverage.in_step += 1
-        return None if ran.kind is None else Found(ran.kind, taping.tape, self._coverage.runs)
+        self._races = ran.course.together
+        self._coverage.in_step += self._races
+        return (
+            None
+            if ran.kind is None
+            else Found(ran.kind, ran.tape or taping.tape, self._coverage.runs)
+        )
 
     def _note(self, order: tuple[str, ...], stands_for: int) -> None:
         if order not in self._coverage.orders:
@@ -231,7 +244,7 @@ class _Exploration:
                 counted += (self._steps, len(self._lanes)) == (steps, lanes)
                 coverage.bound = Bound(len(self._lanes), self._steps, DEPTH, counted)
             if ran.kind is not None:
-                return Found(ran.kind, taping.tape, coverage.runs)
+                return Found(ran.kind, ran.tape or taping.tape, coverage.runs)
         return None
 
     async def _run(self, taping: Taping, *, all_at_once: bool) -> Ran:
@@ -253,6 +266,7 @@ async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
 
     async def run(tape: Tape) -> str | None:
         all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
-        return (await make(Replay(tape), all_at_once)).kind
+        ran = await make(Replay(tape), all_at_once)
+        return ran.kind if ran.tape is None else None  # else it says what an earlier run came to
 
     return await shrunk(found.tape, found.kind, run, most_runs=most_runs)

@@ -2,7 +2,8 @@
 
 Rule 1: one request is held at the provider meanwhile, so that what is only said while somebody's
         request is under way (a lease that is renewed) is heard as well.
-Rule 2: the request is held for less time than the service waits for its provider.
+Rule 2: the request is held for less time than the service waits for its provider. If it goes on
+        all the same, as on a machine that is too slow, nothing is learnt: it may be its own doing.
 """
 
 import asyncio
@@ -34,7 +35,10 @@ async def learn_habits(
     try:
         await _arrival(parking, patience_s)
         _listen(gates)
+        held = parking.parked()
         await asyncio.sleep(listen_s)
+        if parking.parked() != held or (held and pressing.done()):
+            _listen(gates)
     finally:
         for gate in gates:
             gate.habits.learn()

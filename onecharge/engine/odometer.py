@@ -105,14 +105,14 @@ class Odometer:
             ]
         return self._frontier[-1]
 
-    def done(self, asked: Sequence[Asked]) -> None:
-        """Take in what the planned run asked."""
+    def done(self, asked: Sequence[Asked]) -> bool:
+        """Take in what the planned run asked; False if it is to be made once more."""
         plan = self._frontier[-1]
         self.runs += 1
         self._attempts += 1
         astray = plan.went_another_way(asked)
         if astray and self._attempts < _ATTEMPTS:
-            return
+            return False
         self._frontier.pop()
         self._attempts = 0
         self._at_level += 1
@@ -120,6 +120,7 @@ class Odometer:
             self.astray += 1
         elif any(_children(plan, tuple(asked), self._alike)):
             self._parents.append((plan, tuple(asked)))
+        return True
 
 
 def _first_free(plan: Planned) -> int:

@@ -105,6 +105,7 @@ class Parking:
         """Called when nothing moves: what still works then is blocked."""
         self._armed = False
         self._parked: dict[int, Parked] = {}
+        self._forsaken: dict[int, Parked] = {}
         self._waiting: set[asyncio.Future[None]] = set()
 
     def __repr__(self) -> str:
@@ -131,6 +132,16 @@ class Parking:
         """Return what waits, in the order of arrival."""
         return tuple(self._parked.values())
 
+    @property
+    def forsaken(self) -> tuple[Parked, ...]:
+        """What still waits although its run is over: nobody here lets it go on."""
+        return tuple(self._forsaken.values())
+
+    def forsake(self) -> None:
+        """Have everything that is parked wait on, and think no more of it: its service will die."""
+        self._forsaken |= self._parked
+        self._parked.clear()
+
     def release(self, event: Parked) -> None:
         """Let one go on; if it has left already, do nothing."""
         if id(event) in self._parked:
@@ -155,7 +166,8 @@ class Parking:
 
     def leave(self, event: Parked) -> None:
         """Forget an event that goes on, or that never will: who parked it calls this, once."""
-        del self._parked[id(event)]
+        if self._forsaken.pop(id(event), None) is None:
+            del self._parked[id(event)]
         self.stir()
 
     def stir(self) -> None:

@@ -65,6 +65,11 @@ class Gated(Way[Piece, Statement]):
         """Whether the next move is the server's."""
         return self._server is not None and self._awaited.working
 
+    @property
+    def idle(self) -> bool:
+        """Whether no transaction is open."""
+        return self._awaited.status == IDLE
+
     def rest(self) -> None:
         """Take in that nothing moves: a statement that is worked on now is blocked."""
         head = self._awaited.head

@@ -54,6 +54,11 @@ class Statement(Held):
         """Whether all of it is here: not so while a large one still comes in."""
         return self.simple or self.pieces[-1].kind == b"E"
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it is a transaction of its own, since none is open."""
+        return self._way.idle
+
     def _pass_on(self) -> None:
         self._way.pass_on(self)
 

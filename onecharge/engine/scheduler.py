@@ -13,16 +13,20 @@ Rule 2: the boring choice goes on with what moved last, so that operations run o
 Rule 3: nothing is parked for longer than ``patience_s``, which is below every declared timeout.
         If it would be, everything is let go and the course is *hurried*: it counts as a sample.
         An operation that waits by choice (``waits_s``) is no part of that.
-Rule 4: *all at once* lets the machine decide what comes first. A course with it is a sample.
+Rule 4: with what is chosen to go on, something may go wrong instead (``moves.py``): that is asked
+        apart, and only where there is a choice. Whoever hangs up leaves a chain without an end
+        that can be seen; whoever dies ends the run, and is left as they are.
+Rule 5: *all at once* lets the machine decide what comes first. A course with it is a sample.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from onecharge.engine.boundaries import WEBHOOK, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
+from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking
 
 _LOOK_AGAIN_S: Final = 0.001
@@ -31,6 +35,12 @@ SILENCE_S: Final = 0.03
 _LONGEST_SILENCE_S: Final = 0.25
 _GAPS: Final = 4
 
+GOES_ON: Final = "goes on"
+"""The boring alternative to every move."""
+
+LEFT_ALONE_S: Final = 0.05
+"""For so long is waited for what a service does for nobody any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -38,6 +48,7 @@ class Operation:
 
     Once it may, nothing happens for ``waits_s``: whatever is parked meanwhile stays so, as while
     a lease runs out. That wait is what was chosen, and no patience is spent on it.
+    Where there is ``when``, that is waited for beforehand, and says whether it is done at all.
     """
 
     lane: str
@@ -45,6 +56,7 @@ class Operation:
     begin: Callable[[], Awaitable[object]]
     order: str | None = None
     waits_s: float = 0.0
+    when: Callable[[], Awaitable[bool]] | None = None
 
 
 @dataclass(slots=True)
@@ -55,6 +67,10 @@ class Course:
     silences: int = 0
     swept: bool = False
     """Whether it was a late probe, where the machine decides what comes first."""
+    moves: list[str] = field(default_factory=list)
+    died: bool = False
+    left_behind: Sequence["asyncio.Task[None]"] = ()
+    """Operations that did not end, since the run did before them."""
     hurried: bool = False
     stuck: bool = False
 
@@ -79,7 +95,9 @@ class Scheduler:
     ``silence_s`` adapts; whoever makes the next run on this machine may begin with it.
     ``blocked`` tells which chains have a statement that waits for a lock, ``busy`` how many
     deliveries were released and have not ended. ``offered`` tells which events may be chosen:
-    others stay parked till the end.
+    others stay parked till the end. ``moves`` tells what can be done with one but to release it.
+    ``crowded`` says that others stand in the way, as by holding all of a pool's connections:
+    then a run that does not go on is not waited for.
     """
 
     def __init__(
@@ -91,8 +109,10 @@ class Scheduler:
         blocked: Callable[[], Awaitable[Collection[str]]] = _nobody,
         busy: Callable[[], int] = lambda: 0,
         offered: Callable[[Parked], bool] = lambda _: True,
+        moves: Callable[[Parked], Iterable[Move]] = lambda _: (),
         all_at_once: bool = False,
         silence_s: float = SILENCE_S,
+        crowded: bool = False,
     ) -> None:
         self._parking = parking
         self._chooser = chooser
@@ -100,9 +120,12 @@ class Scheduler:
         self._blocked = blocked
         self._busy = busy
         self._offered = offered
+        self._moves = moves
+        self._crowded = crowded
         self._all_at_once = all_at_once
         self.silence_s = silence_s
         self._running: list[str] = []  # chains of operations that began and have not ended
+        self._left: set[str] = set()  # of those, whose customer has hung up
         self._waiting = 0  # of those, whoever waits by choice
         self._batch = 0
         self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
@@ -115,7 +138,7 @@ class Scheduler:
         tasks = [asyncio.create_task(self._operate(operation)) for operation in operations]
         try:
             await asyncio.sleep(0)  # each parks its beginning
-            while not all(task.done() for task in tasks) or self._choosable() or self._busy():
+            while self._goes_on(tasks) or await self._goes_on_alone(course):
                 await self._until_still(course)
                 self._parking.rest()
                 if self._woke_one():
@@ -128,18 +151,33 @@ class Scheduler:
                 if self._longest_parked_s() > self._patience_s:
                     course.hurried = True
                     break
-                self._release_one(course)
+                if move := self._release_one(course):
+                    await self._settled(move)
+                if course.died:
+                    break
         finally:
             self._parking.disarm()
             self._seen.clear()
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
+            if course.died or (course.stuck and self._crowded):
+                course.left_behind = tasks
+            else:
+                await _ended(tasks)
         return course
 
+    def _goes_on(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
+        under_way = not all(task.done() for task in tasks)
+        return under_way or bool(self._choosable()) or bool(self._busy())
+
+    async def _goes_on_alone(self, course: Course) -> bool:
+        """Wait for whoever goes on though their customer has left; tell if there is more to do."""
+        if self._left:
+            await self._until_still(course)
+        return bool(self._choosable())
+
     async def _operate(self, operation: Operation) -> None:
+        if operation.when is not None and not await operation.when():
+            self._parking.stir()
+            return
         try:
             await stop(
                 self._parking,
@@ -152,7 +190,8 @@ class Scheduler:
                 await self._let_pass(operation.waits_s)
             await operation.begin()
         finally:
-            self._running.remove(operation.lane)
+            if operation.lane not in self._left:
+                self._running.remove(operation.lane)
             self._parking.stir()
 
     async def _let_pass(self, seconds: float) -> None:
@@ -173,17 +212,51 @@ class Scheduler:
             self._parking.release(min(woken, key=lambda event: str(event.place)))
         return bool(woken)
 
-    def _release_one(self, course: Course) -> None:
+    def _release_one(self, course: Course) -> Move | None:
+        """Have one chosen and let go on; or return the move that was made instead."""
         events = self._choosable()
         names = [str(event.place) for event in events]
         if self._all_at_once and len(events) > 1:
             names.append(ALL_AT_ONCE)
         index = self._chooser.choose(RELEASE, names)
         course.releases.append(names[index])
-        for event in events if names[index] == ALL_AT_ONCE else (events[index],):
+        self._batch += 1
+        if names[index] != ALL_AT_ONCE:
+            return self._go_on(events[index], course)
+        for event in events:
             self._parking.release(event)
             self._seen.pop(id(event), None)
-        self._batch += 1
+        return None
+
+    def _go_on(self, event: Parked, course: Course) -> Move | None:
+        """Let an event go on, unless a move is chosen: then make and return it."""
+        offered = list(self._moves(event))
+        for kind in dict.fromkeys(move.kind for move in offered):
+            moves = [move for move in offered if move.kind == kind]
+            names = [f"{event.place} {name}" for name in (GOES_ON, *(move.name for move in moves))]
+            if index := self._chooser.choose(kind, names):
+                move = moves[index - 1]
+                course.releases[-1] = names[index]
+                course.moves.append(names[index])
+                course.died = move.ends
+                self._parking.chains.moves(event.place.lane)
+                if move.leaves:
+                    self._left.add(event.place.lane)
+                move.make()
+                return move
+        self._parking.release(event)
+        self._seen.pop(id(event), None)
+        return None
+
+    async def _settled(self, move: Move) -> None:
+        """Wait until a service has noticed that its customer has left."""
+        seen = self._parking.changes
+        while move.leaves:
+            try:
+                async with asyncio.timeout(LEFT_ALONE_S):
+                    seen = await self._parking.changed(seen)
+            except TimeoutError:
+                return
 
     def _choosable(self) -> list[Parked]:
         """Return what may be released: the latest batch first, within it by name."""
@@ -218,7 +291,7 @@ class Scheduler:
             except TimeoutError:
                 if self._waiting:
                     released_at_s = moved_at_s = loop.time()
-                elif loop.time() - moved_at_s >= self.silence_s:
+                elif loop.time() - moved_at_s >= self._silence_now_s(course, blocked):
                     course.silences += 1
                     return
             else:
@@ -236,6 +309,11 @@ class Scheduler:
         told = sum(chain.startswith(f"{WEBHOOK}:") for chain in chains)
         return sum(chain not in chains for chain in self._running) + self._busy() - told
 
+    def _silence_now_s(self, course: Course, blocked: Collection[str]) -> float:
+        """Return what is taken for rest: little where only those are left that nobody waits for."""
+        left = sum(chain in self._left for chain in self._running)
+        return LEFT_ALONE_S if self._unaccounted(course, blocked) <= left else self.silence_s
+
     def _learn(self, gap_s: float) -> None:
         """Wait for longer silences on a machine that takes long from a release to what follows."""
         self.silence_s = max(self.silence_s, min(_LONGEST_SILENCE_S, _GAPS * gap_s))
@@ -248,8 +326,16 @@ class Scheduler:
         if self._choosable():
             return True
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self.silence_s if self._crowded else self._patience_s):
                 await self._parking.changed(seen)
         except TimeoutError:
             return False
         return True
+
+
+async def _ended(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

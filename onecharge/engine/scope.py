@@ -35,14 +35,20 @@ class Scope:
     copies: int = 1
     outlives_a_lease: bool = False
     late_probes: bool = False
+    troubles: bool = False
+    """Whether things go wrong with the first press, which is then made once more."""
+    deaths: bool = False
+    """Whether the service dies while the first press is under way."""
+    deviations: int | None = None
+    """So many of them at most, unless somebody asks for more: there is no end to trouble."""
     name: str = ""
     """Its public name, which is that of its file."""
 
     @property
     def size(self) -> int:
         """How much takes part: a measure for what comes first."""
-        unlike = self.outlives_a_lease + self.late_probes
-        return self.presses + self.webhooks * self.copies + unlike
+        others = self.outlives_a_lease + self.late_probes + self.troubles + self.deaths
+        return self.presses + self.webhooks * self.copies + others
 
     def why_not(self, file: "ServiceFile") -> str | None:
         """Tell why a service cannot be explored so; None if it can."""
@@ -50,6 +56,8 @@ class Scope:
             return "the service takes no webhooks"
         if self.late_probes and (file.database is not None or file.redis is not None):
             return "its store has a gate, where requests are held at every step"
+        if self.deaths and not file.capabilities.restartable:
+            return "the service cannot be killed and started again"
         if self.outlives_a_lease:
             lease_s = file.provider.lease_s
             if lease_s is None:

@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Final, Self
 
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping
+from onecharge.engine.deaths import Deaths
 from onecharge.engine.explorer import Coverage, Ran
 from onecharge.engine.last_byte import Connections, Together, warm_connections
 from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
-from onecharge.engine.scheduler import SILENCE_S, Course, Operation, Scheduler
+from onecharge.engine.presses import Presses
+from onecharge.engine.scheduler import SILENCE_S, Course, Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
 from onecharge.engine.statements import head
@@ -81,6 +83,7 @@ class Stage:
         self.courses: dict[str, Course] = {}
         gate = world.database_gate
         self._parking = world.parking
+        self._deaths = Deaths(world, _SOONER * world.service_file.provider.timeout_s)
         self._silence_s = SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S
         self._observed = _observed_in(world)
         self._world = world
@@ -97,6 +100,7 @@ class Stage:
         self._batches = 0
         self._left: list[Order] = []
         self._played: list[Order] = []
+        self._told: set[str] = set()  # the orders of which it was said that they are violated
         self._recorder = Recorder()
 
     @classmethod
@@ -133,7 +137,11 @@ class Stage:
         """Return the record of what is covered, still empty."""
         known = [words for gate in self._world.gates for words in gate.habits.known]
         return Coverage(
-            self.scope.what, self._observed, sorted({head(words) for words in known}), self._alike
+            self.scope.what,
+            self._observed,
+            sorted({head(words) for words in known}),
+            self._alike,
+            self.scope.deviations,
         )
 
     @property
@@ -157,21 +165,39 @@ class Stage:
     async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
         """Run the scope once with a fresh order."""
         while self.scope.late_probes and not self._probes.measured:
-            await self._probes.measure(*self._operations(self._next_order()))
+            await self._probes.measure(*self._presses(self._next_order()).operations())
         order = self._next_order()
+        presses = self._presses(order, all_at_once=all_at_once)
         taping = Taping(chooser)
-        course = await self._course(order, taping, all_at_once=all_at_once)
+        course = await self._course(presses, taping, all_at_once=all_at_once)
         self.tapes[order.reference], self.courses[order.reference] = taping.tape, course
-        await self._told_of_everything(order)
-        kind = self._charged_twice(order) or await self._booked_twice(order)
-        if kind is None and len(self._played) >= self.batch:
-            verdict = await self.judged()
-            kind = None if verdict is None else kind_of(verdict, order.reference)
-        return Ran(kind, course)
+        if course.died:
+            self._deaths.staged(course.left_behind)
+        elif course.left_behind:
+            await self._deaths.make_room(course.left_behind)
+        else:
+            await self._told_of_everything(order)
+            if kind := self._charged_twice(order) or await self._booked_twice(order):
+                self._told.add(order.reference)
+                return Ran(kind, course)
+        if len(self._played) >= self.batch and (verdict := await self.judged()):
+            return self._worst(verdict, order.reference, course)
+        if self._deaths.due:
+            await self._deaths.strike()
+        return Ran(None, course)
 
-    async def _course(self, order: Order, chooser: Chooser, *, all_at_once: bool) -> Course:
+    def _worst(self, verdict: ScenarioVerdict, reference: str, course: Course) -> Ran:
+        """Return the run with what a batch came to: what is violated, and was not told before."""
+        for order, tape in reversed(self.tapes.items()):
+            if order not in self._told and (kind := kind_of(verdict, order)):
+                self._told.add(order)
+                self.batch = 1  # from now on it is known of every run at once
+                return Ran(kind, course, None if order == reference else tape)
+        return Ran(None, course)
+
+    async def _course(self, presses: Presses, chooser: Chooser, *, all_at_once: bool) -> Course:
         if self.scope.late_probes:
-            first, second = self._operations(order)
+            first, second = presses.operations()
             return await self._probes.run(first, second, chooser)
         scheduler = Scheduler(
             self._parking,
@@ -180,10 +206,12 @@ class Stage:
             blocked=self._locks.blocked,
             busy=lambda: self._webhooks.moving,
             offered=self._offered,
+            moves=presses.moves,
             all_at_once=all_at_once,
             silence_s=self._silence_s,
+            crowded=bool(self._deaths.waiting),
         )
-        course = await scheduler.run(self._operations(order, all_at_once=all_at_once))
+        course = await scheduler.run(presses.operations())
         self._silence_s = scheduler.silence_s
         return course
 
@@ -191,6 +219,7 @@ class Stage:
         """Heal what was run since the last time, judge it, and return the verdict, if any."""
         if not self._played:
             return None
+        await self._deaths.strike()
         customers = Customers.in_world(self._world, self._recorder, lane="healer")
         played, self._played, self._left = self._played, [], []
         await heal(
@@ -246,31 +275,13 @@ class Stage:
         rules = [*self._provider.rules(references), *self.scope.rules(references)]
         world.simulator.arm(rules, seed=self._seed)
 
-    def _operations(self, order: Order, *, all_at_once: bool = False) -> list[Operation]:
+    def _presses(self, order: Order, *, all_at_once: bool = False) -> Presses:
         customers = Customers.in_world(  # numbered anew in every run
             self._world, self._recorder, connections=self._connections
         )
-        file = self._world.service_file
-        what = f"{file.charge.method} {file.charge.path}"
-        within_s = file.timing.answers_within_s
-
-        async def press() -> None:
-            if not all_at_once or self._connections is None:
-                await customers.press(order, within_s)
-                return
-            with self._together.joined() as last_byte:
-                await customers.press(order, within_s, last_byte=last_byte)
-
-        return [
-            Operation(
-                f"{CLIENT}:{number}",
-                what,
-                press,
-                order.reference,
-                self.scope.waits_s(number, file),
-            )
-            for number in range(1, self.scope.presses + 1)
-        ]
+        joined = all_at_once and self._connections is not None
+        together = self._together if joined else None
+        return Presses(self._world, self.scope, customers, order, together)
 
     def _offered(self, event: Parked) -> bool:
         news = event.standing == "beginning" and event.place.lane.startswith(f"{WEBHOOK}:")

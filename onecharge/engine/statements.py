@@ -37,7 +37,9 @@ _LOCKING: Final = re.compile(
     r"\bFOR\s+(?:NO\s+KEY\s+)?UPDATE\b|\bFOR\s+(?:KEY\s+)?SHARE\b", re.IGNORECASE
 )
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$", re.DOTALL)
-_VALUE: Final = re.compile(rf"{_LITERAL.pattern}|(?<![\w$])\d+(?:\.\d+)?\b", re.DOTALL)
+_VALUE: Final = re.compile(rf"{_LITERAL.pattern}|\$\d+\b|(?<![\w$])\d+(?:\.\d+)?\b", re.DOTALL)
+_MORE_ROWS: Final = re.compile(r"(\([^()]*\))(?:\s*,\s*\([^()]*\))+")
+_MORE_VALUES: Final = re.compile(r"(\?(?:::\w+)?)(?:\s*,\s*\?(?:::\w+)?)+")
 
 
 def head(text: str) -> str:
@@ -96,13 +98,24 @@ def for_its_own_sake(text: str, status: bytes) -> bool:
 
 
 def words(text: str) -> str:
-    """Return a statement without what differs each time that a service says it."""
-    return " ".join(_VALUE.sub("?", _said(text)).split())
+    """Return a statement without what differs each time: its values, and how many there are."""
+    said = _MORE_VALUES.sub(r"\1", _VALUE.sub("?", _said(text)))
+    return " ".join(_MORE_ROWS.sub(r"\1", said).split())
 
 
 def ends(text: str) -> bool:
     """Return whether a statement is the end of a transaction."""
     return bool(_ENDS.fullmatch(_said(text).strip().rstrip("; \n\t")))
+
+
+def changes(text: str) -> bool:
+    """Return whether a statement writes, or locks what others write."""
+    said = _said(text)
+    writes = re.match(r"(?:INSERT|UPDATE|DELETE|MERGE|COPY|LOCK)\b", said, re.IGNORECASE)
+    inside = re.search(
+        r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\s+\w+\s+SET)\b", said, re.IGNORECASE
+    )
+    return bool(writes or _LOCKING.search(said) or (_WRITES.match(said) and inside))
 
 
 def commits(text: str) -> bool:

@@ -429,7 +429,7 @@ async def test_what_is_said_unasked_is_learnt_and_passes_and_what_follows_from_i
         await inserting
         await reconciler.commit()
 
-    assert gate.habits.known == {"SELECT id FROM charges WHERE amount_minor < $1"}
+    assert gate.habits.known == {"SELECT id FROM charges WHERE amount_minor < ?"}
     assert str(found.place) == "background:1 INSERT INTO charges #1"
     assert await charges(direct) == 1
 
@@ -439,7 +439,7 @@ async def test_a_habit_in_the_midst_of_a_request_is_held_as_all_of_it(
     gate: PostgresGate, url: str
 ) -> None:
     async with await AsyncConnection.connect(url) as pooled:
-        gate.habits.known.add("SELECT id FROM charges WHERE amount_minor < $1")
+        gate.habits.known.add("SELECT id FROM charges WHERE amount_minor < ?")
         gate.parking.arm()
         gate.parking.chains.moves("client:1")
         deleting = asyncio.create_task(pooled.execute("DELETE FROM charges"))
