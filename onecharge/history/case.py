@@ -20,6 +20,7 @@ CAPABILITIES: Final = frozenset(
         "refunds",
         "tenants",
         "upstream_keys",
+        "lookups",
         "reconciles",
     }
 )

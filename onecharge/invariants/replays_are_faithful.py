@@ -36,11 +36,13 @@ def judge(case: Case) -> Judgement:
     for story in case.sent:
         if len(story.attempts) < 2:
             continue
-        for attempts in _by_key(case, story):
+        lives = _by_key(case, story)
+        looks = _definite(story.asked_how) if len(lives) == 1 else []  # of which key, none says
+        for attempts in lives:
             answered = sorted((a for a in attempts if a.answer is not None), key=_heard)
-            judged += _repeated(answered)
+            judged += _repeated(answered, looks)
             strict += [story.order for a in answered if _strictly_refused(a)]
-            if found := next(_unfaithful(story, attempts, answered), None):
+            if found := next(_unfaithful(story, attempts, answered, looks), None):
                 violations.append(found)
     return Judgement.of(judged=judged, violations=violations, advice=_advice(strict))
 
@@ -53,13 +55,23 @@ def _by_key(case: Case, story: OrderStory) -> list[list[Attempt]]:
     return list(lives.values())
 
 
-def _repeated(answered: Sequence[Attempt]) -> int:
-    """Count the honest answers that there is an earlier one to compare with."""
-    definite = [a for a in answered if a.outcome in {"ok", "declined"} and not a.other_body]
-    if not definite:
+def _definite(answered: Sequence[Attempt]) -> list[Attempt]:
+    """Return what was answered for certain, in the order in which it was heard."""
+    return sorted((a for a in answered if a.outcome in {"ok", "declined"}), key=_heard)
+
+
+def _repeated(answered: Sequence[Attempt], looks: Sequence[Attempt]) -> int:
+    """Count the honest answers that there is an earlier one to compare with.
+
+    ``looks`` are definite answers to who asked how the charge went: where a request is answered
+    202, they are the only ones.
+    """
+    honest = [attempt for attempt in answered if not attempt.other_body]
+    definite = _definite(honest)
+    if not definite and not looks:
         return 0
-    first = definite[0]
-    return sum(a.invoked > first.ended for a in answered if not a.other_body) + len(definite) - 1
+    first = min(attempt.ended for attempt in (*definite, *looks))
+    return sum(a.invoked > first for a in honest) + max(0, len(definite) - 1)
 
 
 def _strictly_refused(attempt: Attempt) -> bool:
@@ -75,15 +87,18 @@ def _advice(strict: list[str]) -> tuple[str, ...]:
 
 
 def _unfaithful(
-    story: OrderStory, attempts: Sequence[Attempt], answered: Sequence[Attempt]
+    story: OrderStory,
+    attempts: Sequence[Attempt],
+    answered: Sequence[Attempt],
+    looks: Sequence[Attempt],
 ) -> Iterator[Violation]:
     honest = [a for a in answered if not a.other_body and not _strictly_refused(a)]
     successes = [attempt for attempt in honest if attempt.outcome == "ok"]
     for attempt in successes[1:]:
         yield from _another_result(story, successes[0], attempt)
-    definite = [attempt for attempt in honest if attempt.outcome in {"ok", "declined"}]
+    definite = _definite([*honest, *looks])
+    first = next((attempt for attempt in definite if attempt.outcome == "ok"), None)
     for attempt in honest:
-        first = next(iter(successes), None)
         if definite and definite[0].ended < attempt.invoked and _means_nothing(attempt):
             yield _emptied(story, definite[0], attempt)
         elif first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:

@@ -73,6 +73,8 @@ class Capabilities(Section):
     """It sends idempotency keys to the provider."""
     invoices: bool = False
     """It charges what the provider's billing says is due, when an event says so."""
+    lookups: bool = True
+    """It asks the provider what became of a call that it has no answer to."""
     reconciles: bool = True
     """It finds out by itself what became of a call without an answer."""
 

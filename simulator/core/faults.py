@@ -199,6 +199,10 @@ class Fault:
     fair: ClassVar[bool] = True
     needs_listener: ClassVar[bool] = False
     """Whether it comes to nothing unless somebody listens for events."""
+    needs_lookup: ClassVar[bool] = False
+    """Whether it comes to nothing unless the caller asks what became of a call."""
+    needs_key: ClassVar[bool] = False
+    """Whether it comes to nothing unless the caller sends idempotency keys."""
     strikes_all: ClassVar[bool] = False
     """Whether it touches orders beside the one that it strikes."""
 

@@ -1,7 +1,7 @@
 """The provider is busy with a request that there is not."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from simulator.core.calls import Call
 from simulator.core.faults import Answer, Between, Fault
@@ -13,6 +13,8 @@ class InFlight(Fault):
 
     It says so before it looks at anything, so nothing is known of what happened under the key.
     """
+
+    needs_key: ClassVar[bool] = True
 
     retry_after_s: Annotated[int, Between(0, 86_400)] = 1
 

@@ -15,6 +15,7 @@ class KeyMismatch(Fault):
     """
 
     fair: ClassVar[bool] = False
+    needs_key: ClassVar[bool] = True
 
     def on_receive(self, call: Call) -> Answer | None:
         return None if call.key is None else Answer(None, "key_mismatch")

@@ -1,7 +1,7 @@
 """Nobody can be asked what happened."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from simulator.core.calls import LOOKUPS, Call
 from simulator.core.faults import Answer, Between, Fault
@@ -10,6 +10,8 @@ from simulator.core.faults import Answer, Between, Fault
 @dataclass(frozen=True, slots=True)
 class LookupFails(Fault):
     """Reading or listing charges is answered with an error, which says nothing about them."""
+
+    needs_lookup: ClassVar[bool] = True
 
     status: Annotated[int, Between(400, 599)] = 503
     code: str = "unavailable"

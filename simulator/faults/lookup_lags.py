@@ -17,6 +17,7 @@ class LookupLags(Fault):
     """
 
     fair: ClassVar[bool] = False
+    needs_lookup: ClassVar[bool] = True
 
     lag_ms: Annotated[int, Between(1, 31_536_000_000)] = 5_000
 

@@ -13,6 +13,7 @@ class LookupLies(Fault):
     """A charge is shown in a status that it is not in, or said not to be there at all."""
 
     fair: ClassVar[bool] = False
+    needs_lookup: ClassVar[bool] = True
 
     lie: Literal["absent", "declined", "cancelled", "captured"] = "absent"
 

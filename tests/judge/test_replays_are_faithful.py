@@ -134,3 +134,37 @@ def test_a_success_that_says_nothing_is_no_replay(tale: "Tale", first: "Outcome"
     assert violation.says == (
         f"ord-1: told {first} (attempt 1), and HTTP 200 without a word of that when it came again"
     )
+
+
+def paid_by_a_worker(tale: "Tale") -> None:
+    """A request is answered 202; only whoever asks later hears how it ended."""
+    tale.told(tale.asks("ord-1"), "pending", charge="job-1")
+    tale.captures(tale.calls("ord-1", "up-1"))
+    tale.told(tale.asks_how("ord-1"), "ok")
+
+
+@pytest.mark.parametrize("outcome", ["ok", "pending"])
+def test_where_a_request_waits_what_was_told_on_asking_is_what_must_stand(
+    tale: "Tale", outcome: "Outcome"
+) -> None:
+    paid_by_a_worker(tale)
+    tale.told(tale.asks("ord-1"), outcome, charge="job-1")
+
+    judgement = judge(tale.case())
+    assert judgement.exercised
+    assert judgement.verdict == "holds"
+
+
+def test_to_be_denied_what_was_told_on_asking_is_unfaithful(tale: "Tale") -> None:
+    paid_by_a_worker(tale)
+    tale.told(tale.asks("ord-1"), "declined")
+
+    [violation] = judge(tale.case()).violations
+    assert "and declined when it came again" in violation.says
+
+
+def test_on_asking_nobody_says_which_of_two_keys_it_was(tale: "Tale") -> None:
+    paid_by_a_worker(tale)
+    tale.told(tale.asks("ord-1", key="key-2"), "declined")
+
+    assert not judge(tale.case()).violations
