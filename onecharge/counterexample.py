@@ -136,18 +136,15 @@ class Counterexample:
     @property
     def text(self) -> str:
         """What stands in the file."""
-        data = self.file.model_dump(exclude_none=True)
-        for step in data["step"]:
-            if not step["choice"]:
-                del step["choice"]
-            else:
-                step["choice"] = [dict(choice) for choice in step["choice"]]
-        data["step"] = list(data["step"])
+        text = tomli_w.dumps(self.file.model_dump(exclude_none=True, exclude={"step"}))
+        for step in self.file.step:
+            text += f"\n[[step]]\n{tomli_w.dumps({'says': step.says})}"
+            for choice in step.choice:
+                text += f"\n[[step.choice]]\n{tomli_w.dumps(choice.model_dump())}"
         return (
             f"# A schedule that breaks a service. It is played again by:\n"
             f"#     onecharge run {self.path.name}\n"
-            "# The steps are for people; their choices are what is replayed.\n\n"
-            + tomli_w.dumps(data)
+            "# The steps are for people; their choices are what is replayed.\n\n" + text
         )
 
 

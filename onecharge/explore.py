@@ -19,12 +19,13 @@ from typing import Final, Protocol
 from onecharge import counterexample
 from onecharge.batches import BATCHES
 from onecharge.counterexample import counterexample_of
-from onecharge.engine.chooser import ALL_AT_ONCE, Replay, Taping
-from onecharge.engine.explorer import Coverage, Found, explored, smallest
-from onecharge.engine.retold import Step, retold
+from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Asked, Chooser, Replay, Taping
+from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
+from onecharge.engine.retold import retold
 from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
+from onecharge.explanation import divergence
 from onecharge.explored import Discovery, Part, unexplored, write_parts
 from onecharge.late_kinds import shrunk_in_batches
 from onecharge.report.pytest_file import TEST_FILE, pytest_text
@@ -110,6 +111,7 @@ class Exploration:
         self._scopes = scopes
         self._clock = clock
         self._stages: list[Stage] = []
+        self._passing: set[tuple[str, ...]] = set()  # the courses of the scope without a violation
 
     @property
     def names(self) -> list[str]:
@@ -124,15 +126,19 @@ class Exploration:
     async def through(self, world: World, bound_s: float, *, tied: bool) -> None:  # noqa: ARG002
         """Explore one scope after the other until a violation, or the end of the time."""
         ends_s = self._clock() + self._budget.seconds
-        for number, scope in enumerate(self._scopes):
-            left_s = max(0.0, ends_s - self._clock())
-            if why_not := scope.why_not(world.service_file):
+        why_nots = {scope: scope.why_not(world.service_file) for scope in self._scopes}
+        to_come = sum(why_not is None for why_not in why_nots.values())
+        for scope, why_not in why_nots.items():
+            if why_not is not None:
                 self.parts.add(Part(scope.name, scope.what, why_not=why_not))
             elif self.parts.found:
                 self.parts.add_unexplored(scope.name, scope.what)
             else:
-                until_s = self._clock() + left_s / (len(self._scopes) - number)
-                await self._explore(world, scope, bound_s, until_s)
+                now_s = self._clock()
+                await self._explore(
+                    world, scope, bound_s, now_s + max(0.0, ends_s - now_s) / to_come
+                )
+                to_come -= 1
 
     def leave_out(self) -> None:
         """Say that nothing of it was begun, since there is a violation already."""
@@ -169,8 +175,16 @@ class Exploration:
         def within(end_s: float) -> bool:
             return stage.violated is None and (coverage.runs == 0 or self._clock() < end_s)
 
+        self._passing.clear()
+
+        async def make(chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
+            ran = await stage.make(chooser, all_at_once)
+            if ran.kind is None and ran.course.counts:
+                self._passing.add(tuple(ran.course.releases))
+            return ran
+
         result = await explored(
-            stage.make,
+            make,
             coverage,
             systematically=lambda: within(half_s),
             by_chance=lambda: within(until_s),
@@ -187,7 +201,11 @@ class Exploration:
         small = await self._small(world, scope, found, bound_s)
         path = self.parts.folder / counterexample.FILE
         repeat = shlex.join(["onecharge", "run", str(path)])
-        steps, scenario = await self._told(world, scope, small, bound_s, repeat)
+        asked, scenario = await self._told(world, scope, small, bound_s, repeat)
+        steps = retold(asked)
+        # Of another kind it is not known at once which courses passed.
+        passing = self._passing if found.kind == CHARGED_TWICE else ()
+        parted = divergence(_course(asked), passing)
         example = counterexample_of(
             path,
             steps,
@@ -207,6 +225,7 @@ class Exploration:
             of=small.of,
             steps=example.steps,
             repeat=repeat,
+            parted="" if parted is None else str(parted),
             file=str(path),
             test=str(self.parts.folder / TEST_FILE),
         )
@@ -232,8 +251,8 @@ class Exploration:
 
     async def _told(
         self, world: World, scope: Scope, small: Shrunk, bound_s: float, repeat: str
-    ) -> tuple[tuple[Step, ...], str]:
-        """Play the smallest schedule till it shows; its steps, and the history's name if it did."""
+    ) -> tuple[list[Asked], str]:
+        """Play the smallest schedule till it shows: its course, and the history if it did."""
         shown = replace(scope, name=f"{scope.name}-counterexample")
         async with Stage.set_up(
             world, shown, seed=self._seed, bound_s=bound_s, repeat=repeat, listen_s=0
@@ -245,8 +264,8 @@ class Exploration:
                 await stage.judged()
                 verdict = stage.verdicts[-1]
                 if verdict.orders_violating(small.kind):
-                    return retold(taping.asked), verdict.name
-        return retold(taping.asked), ""
+                    return taping.asked, verdict.name
+        return taping.asked, ""
 
 
 def _part(scope: Scope, coverage: Coverage) -> Part:
@@ -257,6 +276,10 @@ def _part(scope: Scope, coverage: Coverage) -> Part:
         complete=coverage.exhausted,
         says=tuple(coverage.sentences()),
     )
+
+
+def _course(asked: Sequence[Asked]) -> list[str]:
+    return [one.alternatives[one.index] for one in asked if one.kind == RELEASE]
 
 
 async def replayed(stage: Stage, tape: Tape) -> Taping:

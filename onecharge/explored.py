@@ -22,7 +22,8 @@ class Discovery:
 
     ``scenario`` names the history that shows it, ``after`` says how many runs it took to be found,
     ``failed`` and ``of`` how often the smallest schedule showed it again. ``steps`` are that
-    schedule in English; ``file`` is where it lies, ``test`` the test that repeats it.
+    schedule in English; ``file`` is where it lies, ``test`` the test that repeats it. ``parted``
+    says where it parts from the nearest schedule that passed.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Discovery:
     repeat: str
     file: str = ""
     test: str = ""
+    parted: str = ""
 
     @property
     def in_words(self) -> str:

@@ -49,9 +49,8 @@ class Step:
 
 def retold(asked: Sequence[Asked], most: int = MOST_STEPS) -> tuple[Step, ...]:
     """Return a run in at most so many steps."""
-    last = max((place for place, one in enumerate(asked) if one.index), default=-1)
-    if last < 0:
-        return (Step("everything goes on in its usual order"),)
+    # Without a deviation it is the usual order itself that is told.
+    last = max((place for place, one in enumerate(asked) if one.index), default=len(asked))
     parts = [part for part in _parts(asked) if part.start <= last]
     steps = [Step(_says(part, asked), part.deviations) for part in parts]
     if len(parts[-1].places) and parts[-1].end < _last_release(asked):

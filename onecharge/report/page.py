@@ -71,6 +71,7 @@ class Told:
     again: str = ""
     """How sure it is, where the explorer found it, and by which ``schedule``."""
     schedule: tuple[str, ...] = ()
+    parted: str = ""
     drawn_at: int | None = None
     """The finding, counted from 1, that shows the same story already."""
 
@@ -192,6 +193,7 @@ def _in_full(run: RunVerdict, found: Sequence[Finding], read: Reader) -> Iterato
             diagram=_story(first, case, records) if shown_at == number else None,
             again=discovery.in_words if discovery else "",
             schedule=discovery.steps if discovery else (),
+            parted=discovery.parted if discovery else "",
             drawn_at=shown_at if first.order and shown_at != number else None,
         )
 

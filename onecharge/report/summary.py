@@ -68,6 +68,8 @@ def _finding(finding: Finding, discovery: Discovery | None) -> Iterator[str]:
         yield from ("", f"It {in_markdown(discovery.in_words)}:", "")
         for number, step in enumerate(discovery.steps, start=1):
             yield f"{number}. {in_markdown(step)}"
+        if discovery.parted:
+            yield from ("", f"Where it parts from one that passed: {in_markdown(discovery.parted)}")
 
 
 def _explored(run: RunVerdict) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 Rule 1: the end is short: at most 15 lines, each for somebody to act on. The money first, then one
         finding in full, the others by name; the page and the JSON file have them all. A schedule
-        that the explorer found has up to eight lines more.
+        that the explorer found has a few lines more, its steps at most eight.
 Rule 2: texts come from foreign services; they are never markup and never escape sequences.
 Rule 3: the same words with and without a terminal, with and without colours.
 """
@@ -174,6 +174,8 @@ class Terminal:
         self._print(("  again    ", "bold"), (discovery.in_words, ""))
         for number, step in enumerate(discovery.steps[:_STEPS_SHOWN], start=1):
             self._print((f"  {number:>6}.  ", "cyan"), (step, ""))
+        if discovery.parted:
+            self._print(("  parted   ", "bold"), (discovery.parted, ""))
 
     def _also(self, others: Sequence[Finding]) -> None:
         """Name the other invariants that are violated, and where, in one line."""

@@ -38,8 +38,11 @@ def test_what_goes_on_with_one_chain_is_one_step() -> None:
     assert steps[1].deviations == (deviation,)
 
 
-def test_a_boring_run_is_one_step() -> None:
-    assert says(release(ONE, TWO), release(TWO)) == ["everything goes on in its usual order"]
+def test_the_usual_order_is_told_chain_by_chain() -> None:
+    assert says(release(ONE, TWO), release("client:1 COMMIT #1", TWO), release(TWO)) == [
+        "client 1 sends POST /pay and goes on to its end",
+        "client 2 sends POST /pay and goes on to its end",
+    ]
 
 
 def test_calls_of_the_provider_and_webhooks_have_words_of_their_own() -> None:
