@@ -186,6 +186,17 @@ class ServiceFile(Section):
         return self
 
     @model_validator(mode="after")
+    def _tenants_are_named(self) -> Self:
+        declared = "tenants" in self.capabilities.model_fields_set
+        if len(self.tenants) == 1 and declared and self.capabilities.tenants:
+            raise Misplaced(
+                ("capabilities", "tenants"),
+                "[tenants] names one tenant only; name another, or declare "
+                "capabilities.tenants = false",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _every_placeholder_is_filled(self) -> Self:
         for place, says in troubles(self):
             raise Misplaced(place, says)
@@ -218,6 +229,8 @@ def service_file_of(text: str, path: Path) -> ServiceFile:
         capabilities = capabilities.model_copy(update={"restartable": False})
     if service_file.refund is None:  # nobody knows how to ask for one
         capabilities = capabilities.model_copy(update={"refunds": False})
+    if len(service_file.tenants) == 1:  # nobody is there whose keys could be mixed up with its own
+        capabilities = capabilities.model_copy(update={"tenants": False})
     return service_file.model_copy(update={"service": service, "capabilities": capabilities})
 
 

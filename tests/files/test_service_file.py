@@ -246,7 +246,17 @@ def test_a_service_that_runs_already_cannot_be_restarted(tmp_path: Path) -> None
     file = read(ATTACHED, tmp_path)
     assert file.service.attached
     assert file.service.urls == ("http://127.0.0.1:8000", "http://127.0.0.1:8001")
-    assert file.capabilities.lacking({"restartable", "tenants"}) == ("restartable",)
+    assert file.capabilities.lacking({"restartable", "upstream_keys"}) == ("restartable",)
+
+
+def test_with_one_tenant_there_are_no_others_keys(tmp_path: Path) -> None:
+    two = '[tenants]\nnorth = "n"\nsouth = "s"\n'
+
+    assert read(ATTACHED, tmp_path).capabilities.lacking({"tenants"}) == ("tenants",)
+    assert read(ATTACHED + two, tmp_path).capabilities.lacking({"tenants"}) == ()
+    says = error_for(ATTACHED.replace("[capabilities]", "[capabilities]\ntenants = true"), tmp_path)
+    assert "capabilities.tenants" in says
+    assert "[tenants] names one tenant only" in says
 
 
 @pytest.mark.parametrize(
