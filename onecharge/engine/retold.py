@@ -19,6 +19,7 @@ USUAL: Final = "everything else goes on in its usual order"
 
 _NUMBERED = re.compile(r"([a-z]+):(\d+)")
 _PLACE = re.compile(r"(?P<lane>\S+) (?P<what>.+) #\d+")
+_MOVE = re.compile(r"(?P<place>\S+ .+ #\d+) (?P<becomes>.+)")
 _METHOD = re.compile(r"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /")
 _SEAM = re.compile(r"(?P<operation>\S+) (?P<seam>on_receive|before_commit|after_commit)")
 _SEAMS: Final = {
@@ -52,7 +53,10 @@ def retold(asked: Sequence[Asked], most: int = MOST_STEPS) -> tuple[Step, ...]:
     # Without a deviation it is the usual order itself that is told.
     last = max((place for place, one in enumerate(asked) if one.index), default=len(asked))
     parts = [part for part in _parts(asked) if part.start <= last]
-    steps = [Step(_says(part, asked), part.deviations) for part in parts]
+    steps = [
+        Step(_says(part, asked, after), part.deviations)
+        for part, after in zip(parts, [*parts[1:], None], strict=True)
+    ]
     if len(parts[-1].places) and parts[-1].end < _last_release(asked):
         steps.append(Step(USUAL))
     if len(steps) > most:
@@ -111,14 +115,19 @@ def _last_release(asked: Sequence[Asked]) -> int:
     return max(place for place, one in enumerate(asked) if one.kind == RELEASE)
 
 
-def _says(part: _Part, asked: Sequence[Asked]) -> str:
-    first = asked[part.start]
-    taken, usual = first.alternatives[first.index], first.alternatives[0]
+def _says(part: _Part, asked: Sequence[Asked], after: _Part | None) -> str:
+    first, last = asked[part.start], asked[part.end]
+    taken = first.alternatives[first.index]
     if part.kind != RELEASE:
-        return f"{_plain(taken)}, instead of {_plain(usual)}"
+        return _trouble(taken)
     if part.lane == ALL_AT_ONCE:
         waiting = (name for name in first.alternatives if name != ALL_AT_ONCE)
         return f"all at once: {'; '.join(_begins(name) for name in waiting)}"
+    if after is not None and after.kind != RELEASE:  # what goes wrong does so at the last event
+        comes_to = _what(last.alternatives[last.index])
+        if len(part.places) == 1:
+            return f"{_plain(part.lane)} comes to {comes_to}"
+        return f"{_begins(taken)} and comes to {comes_to}"
     until = _until(part, asked)
     ends = " and goes on to its end" if until is None else f" and stops before {_what(until)}"
     return _begins(taken) + ends
@@ -130,6 +139,13 @@ def _until(part: _Part, asked: Sequence[Asked]) -> str | None:
         name for one in asked[part.end + 1 :] if one.kind == RELEASE for name in one.alternatives
     )
     return next((name for name in names if lane_of(name) == part.lane), None)
+
+
+def _trouble(name: str) -> str:
+    """Say what becomes of an event instead of going on."""
+    if (move := _MOVE.fullmatch(name)) is None:
+        return _plain(name)
+    return f"there, {_what(move['place'])} {move['becomes']}"
 
 
 def _begins(name: str) -> str:

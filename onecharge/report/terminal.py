@@ -39,7 +39,7 @@ _MARKS: Final[dict[Verdict, tuple[str, str]]] = {
 }
 _ASCII: Final = str.maketrans({"✓": "+", "✗": "x", "·": "|", "→": "->", "…": "...", "≥": ">="})
 _NAME_WIDTH: Final = 34
-_PART_WIDTH: Final = 22
+_PART_WIDTH: Final = 26
 _STEPS_SHOWN: Final = 8
 _LINES_OF_SCENARIOS: Final = 15
 """Up to so many scenarios have each a line of its own."""

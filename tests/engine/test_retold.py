@@ -59,15 +59,22 @@ def test_calls_of_the_provider_and_webhooks_have_words_of_their_own() -> None:
 
 
 def test_what_goes_wrong_is_a_step_of_its_own_between_two_of_its_chain() -> None:
+    commit, call = "client:1 COMMIT #1", "client:1 charge.create on_receive #1"
+
     told = says(
         release(ONE),
-        Asked("fault", ("client:1 goes through", "client:1 its connection is cut"), 1),
-        release("client:1 COMMIT #1"),
+        release(commit),
+        Asked("fault", (f"{commit} goes on", f"{commit} is cut off before it happens"), 1),
+        release(call),
+        Asked("fault", (f"{call} goes on", f"{call} happens, and its answer is lost"), 1),
+        release("client:1 SELECT FROM notes #1"),
     )
 
     assert told == [
-        "client 1 sends POST /pay and stops before COMMIT",
-        "client 1 its connection is cut, instead of client 1 goes through",
+        "client 1 sends POST /pay and comes to COMMIT",
+        "there, COMMIT is cut off before it happens",
+        "client 1 comes to its call charge.create",
+        "there, its call charge.create happens, and its answer is lost",
         USUAL,
     ]
 

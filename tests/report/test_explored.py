@@ -56,8 +56,8 @@ def test_the_terminal_says_what_was_covered_and_the_schedule_in_a_few_lines(
     steps = [f"step {number}" for number in range(1, 9)]
     lines = shown(run(tell, found(*steps), WHY_NOT)).splitlines()
 
-    assert lines[0] == "✗ two-requests           all 11 orders"
-    assert lines[1] == "· own-webhook            the service takes no webhooks"
+    assert lines[0] == "✗ two-requests               all 11 orders"
+    assert lines[1] == "· own-webhook                the service takes no webhooks"
     assert "  again    came back in 19 of 20 repeats · found after 14 schedule(s)" in lines
     assert [line for line in lines if ".  step " in line] == [
         f"{number:>8}.  step {number}" for number in range(1, 9)
