@@ -68,11 +68,25 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
         "look for the charge by your own reference before a key is used again after its retention",
     ),
     Pattern(
+        "forgotten_with_its_process",
+        TWICE,
+        seen.told_before_a_crash,
+        "the key or its result was kept in the memory of the process that died",
+        "keep keys and results where they outlast a process and all instances see them",
+    ),
+    Pattern(
         "killed_in_between",
         TWICE,
         seen.after_a_crash,
         "what was under way was not written down before the process died, or not with its key",
         GUARDS[API_TO_PROVIDER],
+    ),
+    Pattern(
+        "overtaken",
+        TWICE,
+        seen.beside_the_owner,
+        "somebody else went on with what an owner who was alive had under way",
+        "renew the lease while its owner lives, and give every owner the same provider key",
     ),
     Pattern(
         "commit_tried_again",

@@ -77,6 +77,11 @@ class Witness:
         one, two = self.records.get(earlier), self.records.get(later)
         return 0.0 if one is None or two is None else (two.time_ns - one.time_ns) / 1e9
 
+    def source(self, call: Call) -> str | None:
+        """Return which process of the service made a call, if that is known."""
+        record = self.records.get(call.received)
+        return None if record is None else record.value.get("source")
+
     def _instance(self, attempt: Attempt) -> object:
         record = self.records.get(attempt.invoked)
         return None if record is None else record.value.get("instance")
@@ -99,6 +104,20 @@ def under_one_key(witness: Witness) -> str | None:
     return f"both calls carried the provider key {first.key} (#{first.created}, #{second.created})"
 
 
+def told_before_a_crash(witness: Witness) -> str | None:
+    if witness.calls is None:
+        return None
+    first, second = witness.calls
+    for crash in witness.case.crashes:
+        told = _known_by(witness, crash)
+        if told and first.received < crash < second.received:
+            return (
+                f"a customer had been told of the charge (#{told}), and the service was killed "
+                f"(#{crash}) before the second call (#{second.received})"
+            )
+    return None
+
+
 def after_a_crash(witness: Witness) -> str | None:
     if witness.calls is None:
         return None
@@ -111,7 +130,9 @@ def after_a_crash(witness: Witness) -> str | None:
 
 def _by_itself(witness: Witness) -> tuple[Call, Call] | None:
     """Return the two calls if only one request was there to make them."""
-    return witness.calls if witness.calls is not None and len(witness.asked) == 1 else None
+    if witness.calls is None or len(witness.asked) != 1:
+        return None
+    return witness.calls
 
 
 def again_after_a_commit(witness: Witness) -> str | None:
@@ -157,10 +178,10 @@ def after_hanging_up(witness: Witness) -> str | None:
 
 def after_not_knowing(witness: Witness) -> str | None:
     for attempt, later in _in_turn(witness):
-        if attempt.answer is not None and attempt.outcome == "unknown":
+        if attempt.answer is not None and attempt.open:
             return (
-                f"the first request ended unknown (#{attempt.answer.index}), and the next one "
-                f"(#{later.invoked}) was charged again"
+                f"the first request ended {attempt.outcome.replace('_', ' ')} "
+                f"(#{attempt.answer.index}), and the next one (#{later.invoked}) was charged again"
             )
     return None
 
@@ -171,6 +192,18 @@ def _in_turn(witness: Witness) -> Iterator[tuple[Attempt, Attempt]]:
         for one, two in zip(witness.asked, witness.asked[1:], strict=False):
             if one.ended < two.invoked:
                 yield one, two
+
+
+def beside_the_owner(witness: Witness) -> str | None:
+    if (calls := _by_itself(witness)) is None or not (witness.overlap and calls[0].answered):
+        return None
+    first, second = calls
+    one, two = (witness.source(call) for call in calls)
+    who = f"; they came from {one} and {two}" if one != two else ""
+    return (
+        f"one request was there, and a second call (#{second.received}) was made while the first "
+        f"(#{first.received}) was under way{who}"
+    )
 
 
 def after_the_lease(witness: Witness) -> str | None:

@@ -78,7 +78,7 @@ RACES: Final = {
         Race(
             "lost_commit",
             "a COMMIT without an answer, tried again",
-            "two-requests",
+            "one-request-and-troubles",
             patterns=("commit_tried_again",),
         ),
         Race(
@@ -106,7 +106,7 @@ RACES: Final = {
         Race(
             "gives_up",
             "a customer who hangs up takes the claim along",
-            "two-requests",
+            "one-request-and-troubles",
             patterns=("hung_up",),
         ),
     )

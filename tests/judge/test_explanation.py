@@ -1,18 +1,22 @@
 """Each pattern of a witness told by a tale: what is seen, the likely cause, where it parted."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onecharge.causes import PATTERNS
 from onecharge.explanation import Explanation, divergence, explained
+from onecharge.history.assembly import case_of
 from onecharge.history.judgement import API_TO_PROVIDER, CLIENT_TO_API
+from onecharge.history.reading import read_history
 from onecharge.invariants import invariants
 from onecharge.world.sending import LEFT
 from tests.judge.conftest import Tale
 
 ORDER = "ord-1"
+HISTORIES = Path(__file__).parent / "histories"
 INVARIANTS = {invariant.name: invariant for invariant in invariants()}
 
 
@@ -52,6 +56,21 @@ def killed_in_between(tale: Tale) -> None:
     tale.told(asked, "unknown", error="reset")
     tale.asks(ORDER)
     charge(tale, "up-2")
+
+
+def restarted_after_the_answer(tale: Tale) -> None:
+    tale.pays(ORDER, "up-1")
+    tale.kills()
+    tale.pays(ORDER, "up-2")
+
+
+def another_process_goes_on(tale: Tale) -> None:
+    asked = tale.asks(ORDER)
+    held = tale.calls(ORDER, "up-1", source="service-1")
+    other = tale.calls(ORDER, "up-2", source="service-2")
+    for call in (other, held):
+        tale.replies(call, charge=tale.captures(call))
+    tale.told(asked)
 
 
 def tries_again_without_an_answer(tale: Tale) -> None:
@@ -175,6 +194,8 @@ CUT = ("client:1 POST /pay #1", "client:1 COMMIT #1", "client:1 COMMIT #1: cut a
 TALES: dict[str, tuple[Callable[[Tale], None], dict[str, Any]]] = {
     "charged_by_a_delivery": (a_delivery_charges, {}),
     "forgotten_by_the_provider": (one_key_twice, {}),
+    "forgotten_with_its_process": (restarted_after_the_answer, {}),
+    "overtaken": (another_process_goes_on, {}),
     "killed_in_between": (killed_in_between, {}),
     "commit_tried_again": (does_all_of_it_again, {"course": CUT}),
     "tried_again_without_knowing": (tries_again_without_an_answer, {}),
@@ -302,3 +323,35 @@ def test_where_a_course_parted_is_said(
 def test_with_nothing_to_compare_nothing_is_said() -> None:
     assert divergence(("a",), [("a",)]) is None
     assert divergence((), [("a",)]) is None
+
+
+RECORDED = {
+    "claim_cleared_before_the_result": ("one_charge_per_key", "claim_gone_before_the_result"),
+    "claim_released_on_timeout": ("one_charge_per_key", "released_without_knowing"),
+    "event_gate_before_the_transaction": (
+        "one_effect_per_event",
+        "event_looked_for_then_inserted",
+    ),
+    "hanging_up_undoes_the_claim": ("one_charge_per_key", "hung_up"),
+    "keys_in_process_memory": ("one_charge_per_key", "forgotten_with_its_process"),
+    "live_owner_overtaken": ("one_charge_per_key", "overtaken"),
+    "no_client_key_guard": ("one_charge_per_key", "looked_then_claimed"),
+    "no_event_dedupe": ("one_effect_per_event", "event_not_remembered"),
+    "unknown_recorded_as_failed": ("answers_tell_the_truth", "unknown_taken_for_failed"),
+    "upstream_key_per_attempt": ("one_charge_per_key", "tried_again_without_knowing"),
+}
+"""Mutants whose histories were recorded, one order of each: which claim, and which pattern."""
+
+
+@pytest.mark.parametrize("mutant", sorted(RECORDED))
+def test_the_history_of_a_mutant_tells_which_guard_is_broken(mutant: str) -> None:
+    invariant, pattern = RECORDED[mutant]
+    records = read_history(HISTORIES / f"{mutant}.jsonl")
+    case = case_of(records)
+    (violation,) = INVARIANTS[invariant].judge(case).violations
+
+    assert explained(case, invariant, violation, records=records).pattern == pattern
+
+
+def test_every_recorded_history_is_read() -> None:
+    assert {path.stem for path in HISTORIES.iterdir()} == RECORDED.keys()

@@ -18,7 +18,6 @@ a millisecond, or one that opens late, or only between two instances, or when a 
 import asyncio
 import itertools
 import os
-import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -163,26 +162,25 @@ async def in_memory(shop: Shop, sale: dict[str, Any]) -> str:
         state = await shop.charge(sale)
     finally:
         shop.claims.discard(order)
-    await asyncio.to_thread(_journal, f"{order} {state}\n")
+    await asyncio.sleep(0)  # whoever waits for the end of a claim goes first
     shop.known[order] = state
     return state
 
 
-def _journal(line: str) -> None:
-    with tempfile.TemporaryFile("w") as file:
-        file.write(line)
-
-
 async def gives_up(shop: Shop, sale: dict[str, Any]) -> str:
     order = sale["order"]
-    if not await shop.say("INSERT INTO claims VALUES (%s) ON CONFLICT DO NOTHING", order):
-        return await shop.result(order) or "open"
+    if known := await shop.result(order):
+        return known
+    upstream = str(uuid.uuid4())
+    await shop.say("INSERT INTO duties VALUES (%s, 0, %s) ON CONFLICT DO NOTHING", order, upstream)
+    (upstream,) = await shop.ask("SELECT upstream FROM duties WHERE name = %s", order)
     try:
-        state = await shop.charge(sale)
-        await shop.record(order, state)
-    except BaseException:
-        await asyncio.shield(shop.say("DELETE FROM claims WHERE name = %s", order))
+        state = await shop.charge(sale, upstream)
+    except asyncio.CancelledError:
+        await asyncio.shield(shop.say("DELETE FROM duties WHERE name = %s", order))
         raise
+    if state != "open":
+        await shop.record(order, state)
     return state
 
 

@@ -1,0 +1,187 @@
+"""Hard races: what the engine takes to find each, and how often plain parallel stress meets it.
+
+Each race is one mistake of a real service (``tests/engine/services/``). The engine looks for it in
+a fresh world, so many times; the clock starts behind the clean control and includes everything up
+to the first violation. Stress does what people do today, without gates, several orders at a time:
+two requests at once over warm connections, and one again 5 ms after the other; a provider that
+answers at once. It counts the orders that came out wrong.
+
+``python benchmarks/races.py [--race NAME …] [--seconds 60] [--runs 10] [--json FILE]``; figures of
+races that are not run stay in the file.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the races are told in the words of the tests
+
+from figures import Figures, arguments
+
+from onecharge.engine.explorer import explored
+from onecharge.engine.last_byte import Connections, warm_connections
+from onecharge.history.recorder import Recorder
+from onecharge.phases import announce
+from onecharge.press import Order
+from onecharge.world.customers import Customers
+from onecharge.world.orders import family_of, orders_of
+from onecharge.world.read_back import ReadBack
+from onecharge.world.world import World
+from tests.engine.races import RACES, SEED, Race, stage_of, world_of
+
+WITHIN_S: Final = 5.0
+LATER_S: Final = 0.005
+AT_ONCE: Final = 4
+"""So many orders are stressed at a time."""
+BATCH: Final = 500
+_PATIENCE_S: Final = 20.0
+
+Found = tuple[float, int]
+"""After how many seconds and how many runs."""
+
+
+async def found_by_the_engine(race: Race) -> Found | None:
+    """Look for a race in a fresh world for a while; None if it was not found."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with world_of(race, Path(folder) / "run") as world:
+            began_s = time.monotonic()
+
+            def half() -> bool:
+                return time.monotonic() - began_s < 2 * WITHIN_S
+
+            def whole() -> bool:
+                return time.monotonic() - began_s < 4 * WITHIN_S
+
+            async with stage_of(race, world) as stage:
+                result = await explored(
+                    stage.make, stage.coverage(), systematically=half, by_chance=whole
+                )
+                took_s = time.monotonic() - began_s
+    if result.found is None or result.found.kind != race.kind:
+        return None
+    return took_s, result.found.after
+
+
+async def stressed(race: Race, seconds: float, later_s: float) -> tuple[int, int]:
+    """Return how many orders came out wrong under plain stress, and of how many."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            world_of(race, Path(folder) / "run", gated=False) as world,
+            warm_connections(world.services.urls, "/sales/none") as connections,
+        ):
+            stress = _Stress(race, world, connections, later_s)
+            until_s = time.monotonic() + seconds
+            lanes = (stress.press(lambda: time.monotonic() < until_s) for _ in range(AT_ONCE))
+            await asyncio.gather(*lanes)
+            return stress.wrong, stress.orders
+
+
+class _Stress:
+    def __init__(self, race: Race, world: World, connections: Connections, later_s: float) -> None:
+        self.wrong = self.orders = 0
+        self._race = race
+        self._world = world
+        self._connections = connections
+        self._later_s = later_s
+        self._read_back = ReadBack.in_world(world)
+        self._recorder = Recorder()
+        self._left = self._all_orders()
+
+    async def press(self, within: Callable[[], bool]) -> None:
+        """Press for one order after the other, twice each."""
+        while within():
+            order = next(self._left)
+            customers = Customers.in_world(
+                self._world, self._recorder, connections=self._connections
+            )
+            first = customers.press(order, _PATIENCE_S)
+            await asyncio.gather(first, self._later(customers, order))
+            self.orders += 1
+            self.wrong += await self._is_wrong(order)
+
+    async def _later(self, customers: Customers, order: Order) -> None:
+        await asyncio.sleep(self._later_s)
+        await customers.press(order, _PATIENCE_S)
+
+    async def _is_wrong(self, order: Order) -> bool:
+        real = self._world.simulator.real_charges(order.reference)
+        if not self._race.webhooks:
+            return len(real) > 1
+        while self._world.simulator.undelivered([order.reference]):
+            await asyncio.sleep(0.001)
+        return ((await self._read_back.of(order)).effects or 0) > len(real)
+
+    def _all_orders(self) -> Iterator[Order]:
+        for number in itertools.count(1):
+            label = f"stress-{number}"
+            file = self._world.service_file
+            orders = orders_of(file, label, BATCH, SEED)
+            family = family_of(orders[0].reference)
+            self._recorder = self._world.begin_histories({label: family})[label]
+            announce(self._recorder, file, orders, scenario=label, fair=True, plan=[])
+            yield from orders
+
+
+async def measured(race: Race, runs: int, seconds: float, figures: Figures) -> None:
+    """Measure one race and take it in."""
+    name = f"races: {race.what}"
+    results = [await found_by_the_engine(race) for _ in range(runs)]
+    found = [result for result in results if result is not None]
+    within = sum(took_s <= WITHIN_S for took_s, _ in found)
+    figures.add(f"{name}: found by the engine in 5 s, of {runs}", within, "", f"{runs}")
+    if found:
+        median_s = statistics.median(took_s for took_s, _ in found)
+        figures.add(f"{name}: median", median_s, "s", "<= 5")
+        figures.add(f"{name}: slowest", max(took_s for took_s, _ in found), "s")
+    for how, later_s in (("two at once", 0.0), ("again 5 ms later", LATER_S)):
+        wrong, orders = await stressed(race, seconds, later_s)
+        figures.add(f"{name}: {how}", 100 * wrong / max(1, orders), "%")
+        print(f"{name}: {how}: {wrong} of {orders} orders in {seconds:g} s", flush=True)
+    took = ", ".join(f"{took_s:.2f} s after {after}" for took_s, after in found)
+    print(f"{name}: engine: {took}", flush=True)
+
+
+def known(path: Path | None) -> Iterator[tuple[str, float, str, str]]:
+    """Yield what an earlier run left in the file."""
+    if path is None or not path.is_file():
+        return
+    data = json.loads(path.read_text())
+    for name, value in data["figures"].items():
+        yield name, value, data["units"].get(name, ""), data["targets"].get(name, "")
+
+
+def parsed() -> argparse.Namespace:
+    """Return what was asked for."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--race", action="append", choices=sorted(RACES), help="only this one")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    return parser.parse_args()
+
+
+async def main() -> None:
+    """Measure the races that were asked for."""
+    asked = parsed()
+    runs, seconds = (2, asked.seconds / 10) if asked.quick else (asked.runs, asked.seconds)
+    figures = Figures("hard races: found by the engine, and by plain parallel stress")
+    races = [RACES[name] for name in asked.race or RACES]
+    for row in known(asked.json):
+        if not any(row[0].startswith(f"races: {race.what}:") for race in races):
+            figures.add(*row)
+    for race in races:
+        await measured(race, runs, seconds, figures)
+    figures.show()
+    if asked.json:
+        figures.write(asked.json)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
