@@ -187,8 +187,6 @@ class Acts:
         await self._customers.pry(order, self._patience(step), tenant, token)
 
     async def _refund(self, order: Order, step: Refund) -> None:
-        if order.outcome == "declined":
-            return  # nobody asks back what was never taken, and any answer would be right
         amount_minor = None if step.part == "all" else order.amount_minor // 2
         for number in range(step.times):
             refunds = []

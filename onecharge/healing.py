@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onecharge.history.recorder import Recorder
-from onecharge.press import Order
+from onecharge.press import Operation, Order
 from onecharge.world.customers import Customers
 from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.ticking import ticking
@@ -138,9 +138,8 @@ class Healing:
         within_s = self._world.service_file.timing.answers_within_s
         if not order.settled:
             await self._customers.press(order, within_s)
-        for operation in order.operations:
-            if not operation.settled:
-                await self._customers.operate(order, within_s, operation)
+        for operation in _unanswered(order):
+            await self._customers.operate(order, within_s, operation)
         await asyncio.sleep(_PRESS_AGAIN_S)
 
     def _redeliver(self) -> None:
@@ -163,8 +162,7 @@ class Healing:
         lacks += [
             Lack(f"{order.reference}: no definite answer to a {operation.what}")
             for order in self._by_hand
-            for operation in order.operations
-            if not operation.settled
+            for operation in _unanswered(order)
         ]
         undelivered = self._world.simulator.undelivered(self._own)
         if undelivered:
@@ -248,7 +246,18 @@ def announce_phase(sink: Sink, name: str) -> None:
 
 def _open(order: Order) -> bool:
     """Tell whether a customer still waits for a definite answer to something."""
-    return not order.settled or not all(operation.settled for operation in order.operations)
+    return not order.settled or bool(_unanswered(order))
+
+
+def _unanswered(order: Order) -> list[Operation]:
+    """Return what a customer still waits for an answer to, beside the charge.
+
+    Whoever was declined waits for nothing: there is no money to capture or to give back, and
+    "not now" is as right an answer to that as "never".
+    """
+    if order.outcome == "declined":
+        return []
+    return [operation for operation in order.operations if not operation.settled]
 
 
 @asynccontextmanager

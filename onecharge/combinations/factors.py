@@ -91,11 +91,12 @@ def _customer(file: ServiceFile) -> Factor:
     for variant in get_args(Variant):
         if variant == "same" or variant in _SAID_OTHERWISE:
             continue
-        why = _NOT_CLAIMED if variant == "new_key" else why_not(variant, file)
+        why = why_not(variant, file)
         name = _WORDS[variant]
         if why is None:
-            step = PressAgain(do="press", variant=variant)
-            can.append(Value(name, steps=(_PAY, step), variant=variant))
+            steps = (_PAY, PressAgain(do="press", variant=variant))
+            only_after = _ONLY_AFTER.get(variant, frozenset())
+            can.append(Value(name, steps, variant=variant, only_after=only_after))
         else:
             left_out[name] = why
     for value, why in _for_others(file):
@@ -107,8 +108,6 @@ def _customer(file: ServiceFile) -> Factor:
     return Factor("customer", tuple(can), left_out)
 
 
-_NOT_CLAIMED: Final = "no service file claims that an order is paid once under any number of keys"
-
 _WORDS: Final[Mapping[Variant, str]] = {
     "other_amount": "presses again with another amount",
     "other_currency": "presses again with another currency",
@@ -118,6 +117,10 @@ _WORDS: Final[Mapping[Variant, str]] = {
     "json_jitter": "presses again with the body written anew",
     "new_key": "presses again under a new key",
 }
+
+_ONLY_AFTER: Final[Mapping[Variant, frozenset[str]]] = {"new_key": frozenset({"decline"})}
+"""The presses that make sense after a certain fault only: no service claims that an order is paid
+once under any number of keys, and after a decline another key is how a customer tries again."""
 
 _SAID_OTHERWISE: Final[frozenset[Variant]] = frozenset({"other_tenant"})
 """The variants that are a step of their own: they need an order of the other tenant."""

@@ -63,7 +63,7 @@ class Space:
         brings: Mapping[Place, frozenset[Place]] | None = None,
     ) -> None:
         self.factors = tuple(factors)
-        self._brings = brings or {}
+        self._brings = {**self._reasons_to_do(), **(brings or {})}
         pairs = list(_all_pairs(self.factors))
         self.excluded: Mapping[Pair, str] = {
             pair: why for pair in pairs if (why := self._why_apart(pair))
@@ -102,7 +102,7 @@ class Space:
 
     def singles(self) -> list[Row]:
         """Return a row for each value that can show something alone, all others boring."""
-        return [self.row(dict([place])) for place in self.places() if not self.value(place).upon]
+        return [self.row(dict([place])) for place in self.places() if self.value(place).alone]
 
     def covering(self) -> list[Row]:
         """Return rows that together contain every pair which is not excluded."""
@@ -130,13 +130,26 @@ class Space:
         }
         return Space(self.factors, brings)
 
+    def _reasons_to_do(self) -> dict[Place, frozenset[Place]]:
+        """Return what nobody would do without one of certain faults, and where these strike."""
+        return {
+            place: frozenset(
+                other
+                for other in self.places()
+                if self.factors[other[0]].name == "call"
+                and any(table["fault"] in faults for table in self.value(other).faults)
+            )
+            for place in self.places()
+            if (faults := self.value(place).only_after)
+        }
+
     def _why_apart(self, pair: Pair) -> str | None:
         for waiting, other in (pair, pair[::-1]):
             bringers = self._brings.get(waiting)
             if bringers is None or other in bringers:
                 continue
             if not bringers or other[0] in {factor for factor, _ in bringers}:
-                return _NO_FURTHER_CALL
+                return _NO_FURTHER_CALL if self.value(waiting).upon else _NO_REASON
         return why_apart(self.value(pair[0]), self.value(pair[1]))
 
     def _constraints(self, there: set[Place]) -> Iterator[dict[str, Any]]:
@@ -170,6 +183,7 @@ _DEAREST: Final = ("death", "retry", "delivery", "concurrency", "customer", "cal
 """What is made boring first: who dies has to be started again."""
 
 _NO_FURTHER_CALL: Final = "no further call was seen to follow"
+_NO_REASON: Final = "without a decline nobody takes another key"
 
 
 def _either(conditions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -203,7 +217,15 @@ _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
         lambda one, other: one.paced and other.crash is not None,
         "how long a request takes cannot be measured while the database is away",
     ),
+    (
+        lambda one, other: bool(one.only_after) and _leaves_open(other),
+        "whoever takes another key knows for certain how the first one ended",
+    ),
 )
+
+
+def _leaves_open(value: Value) -> bool:
+    return bool(value.kill or value.crash or value.upon) or value.at_once > 1
 
 
 def _all_pairs(factors: Sequence[Factor]) -> Iterator[Pair]:

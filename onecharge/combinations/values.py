@@ -44,7 +44,8 @@ class Value:
     ``orders`` is how many orders it takes, ``subject`` which of them is struck. ``lone`` says that
     it is combined with nothing, ``paced`` that its presses have a time of their own, so that nobody
     can press beside them. ``upon`` are calls that a plain charge does not make: the value comes to
-    nothing until one of them is made, because of another trouble.
+    nothing until one of them is made, because of another trouble. ``only_after`` are faults of a
+    call: without one of them nobody would do this.
     ``variant`` is a press that must have been seen for the value to have been put to the test.
     ``meanwhile`` has the customers begin before a crash.
     """
@@ -62,7 +63,13 @@ class Value:
     lone: bool = False
     paced: bool = False
     upon: frozenset[Call] = frozenset()
+    only_after: frozenset[str] = frozenset()
     variant: Variant | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether it can show something with all others boring."""
+        return not self.upon and not self.only_after
 
     def __repr__(self) -> str:
         return f"<Value {self.name}>"
