@@ -7,11 +7,19 @@ Rule 3: a cause is likely and no more; what was seen is certain, and names its r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onecharge import witness as seen
-from onecharge.history.judgement import API_TO_PROVIDER, CLIENT_TO_API, GUARDS, PROVIDER_TO_RECEIVER
+from onecharge.history.case import Case
+from onecharge.history.judgement import (
+    API_TO_PROVIDER,
+    CLIENT_TO_API,
+    GUARDS,
+    PROVIDER_TO_RECEIVER,
+    Judgement,
+    Violation,
+)
 from onecharge.witness import Witness
 
 TWICE: Final = "one_charge_per_key"
@@ -42,6 +50,22 @@ class Pattern:
     seen: Seen
     likely: str
     guard: str
+
+
+def sharpened(invariant: str, judgement: Judgement, case: Case) -> Judgement:
+    """Return a judgement whose violations tell the likely cause and guard of their pattern."""
+    if not judgement.violations:
+        return judgement
+    told = tuple(_sharpened(invariant, each, case) for each in judgement.violations)
+    return replace(judgement, violations=told)
+
+
+def _sharpened(invariant: str, violation: Violation, case: Case) -> Violation:
+    story = case.orders.get(violation.order or "")
+    cause = None if story is None else cause_of(invariant, Witness(case, story))
+    if cause is None:
+        return violation
+    return replace(violation, cause=cause.likely, guard=cause.guard)
 
 
 def cause_of(invariant: str, witness: Witness) -> Cause | None:

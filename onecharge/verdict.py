@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from onecharge.causes import sharpened
 from onecharge.explored import Discovery, Part
 from onecharge.history.assembly import case_of
 from onecharge.history.attribution import HOW_TO_TIE, TieRule
@@ -302,7 +303,7 @@ def _judged(invariant: Invariant, case: Case) -> InvariantVerdict:
         return InvariantVerdict(invariant.name, Judgement("unknown", reasons=(says,)))
     planned = invariant.always or invariant.name in case.run.exercises
     try:
-        judgement = invariant.judge(case)
+        judgement = sharpened(invariant.name, invariant.judge(case), case)
     except Exception as error:  # noqa: BLE001  rule 3: a judge that fails knows nothing
         judgement = Judgement("unknown", reasons=(_failed(error),))
     return InvariantVerdict(invariant.name, judgement, planned=planned)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from onecharge.history.case import Case
+from onecharge.history.outcomes import LEFT
 from onecharge.history.records import Record
 from onecharge.history.story import Attempt, Call, Charge, Delivering, OrderStory
-from onecharge.world.sending import LEFT
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ Outcome = Literal[
 REFUSED: Final = "refused"
 """The ``error`` of a connection that was refused before a byte was sent."""
 
+LEFT: Final = "the customer closed the connection"
+"""Why there is no answer where nobody waited for it any more."""
+
 
 class Meaning(NamedTuple):
     """The kind of record an outcome is written as, and whether the order stays open."""

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
-from onecharge.history.outcomes import REFUSED
+from onecharge.history.outcomes import LEFT, REFUSED
 from onecharge.press import Heard, Prepared
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from onecharge.engine.last_byte import LastByte
-
-LEFT = "the customer closed the connection"
 
 
 async def send(

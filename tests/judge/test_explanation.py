@@ -10,9 +10,9 @@ from onecharge.causes import PATTERNS
 from onecharge.explanation import Explanation, divergence, explained
 from onecharge.history.assembly import case_of
 from onecharge.history.judgement import API_TO_PROVIDER, CLIENT_TO_API
+from onecharge.history.outcomes import LEFT
 from onecharge.history.reading import read_history
 from onecharge.invariants import invariants
-from onecharge.world.sending import LEFT
 from tests.judge.conftest import Tale
 
 ORDER = "ord-1"
