@@ -1,10 +1,10 @@
 """Hard races: what the engine takes to find each, and how often plain parallel stress meets it.
 
-Each race is one mistake of a real service (``tests/engine/services/``). The engine looks for it in
-a fresh world, so many times; the clock starts behind the clean control and includes everything up
-to the first violation. Stress does what people do today, without gates, several orders at a time:
-two requests at once over warm connections, and one again 5 ms after the other; a provider that
-answers at once. It counts the orders that came out wrong.
+Each race is one mistake of a real service (``tests/engine/services/``). The engine looks for it so
+many times, each time from the beginning; the clock starts behind the clean control and includes
+everything up to the first violation. Stress does what people do today, without gates, several
+orders at a time: two requests at once over warm connections, and one again 5 ms after the other; a
+provider that answers at once. It counts the orders that came out wrong.
 
 ``python benchmarks/races.py [--race NAME …] [--seconds 60] [--runs 10] [--json FILE]``; figures of
 races that are not run stay in the file.
@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +38,8 @@ from onecharge.world.world import World
 from tests.engine.races import RACES, SEED, Race, stage_of, world_of
 
 WITHIN_S: Final = 5.0
-LATER_S: Final = 0.005
+STRESSES: Final = {"two at once": 0.0, "again 5 ms later": 0.005}
+"""How much later the second request is sent, by what it is called."""
 AT_ONCE: Final = 4
 """So many orders are stressed at a time."""
 BATCH: Final = 500
@@ -48,56 +49,64 @@ Found = tuple[float, int]
 """After how many seconds and how many runs."""
 
 
-async def found_by_the_engine(race: Race) -> Found | None:
-    """Look for a race in a fresh world for a while; None if it was not found."""
+async def found_by_the_engine(race: Race, runs: int) -> list[Found]:
+    """Look for a race so many times, each time from the beginning; return when it was found."""
     with tempfile.TemporaryDirectory() as folder:
         async with world_of(race, Path(folder) / "run") as world:
-            began_s = time.monotonic()
+            looked = [await _found_once(race, world, number) for number in range(1, runs + 1)]
+    return [found for found in looked if found is not None]
 
-            def half() -> bool:
-                return time.monotonic() - began_s < 2 * WITHIN_S
 
-            def whole() -> bool:
-                return time.monotonic() - began_s < 4 * WITHIN_S
+async def _found_once(race: Race, world: World, number: int) -> Found | None:
+    began_s = time.monotonic()
 
-            async with stage_of(race, world) as stage:
-                result = await explored(
-                    stage.make, stage.coverage(), systematically=half, by_chance=whole
-                )
-                took_s = time.monotonic() - began_s
+    def soon() -> bool:
+        return time.monotonic() - began_s < 2 * WITHIN_S
+
+    def later() -> bool:
+        return time.monotonic() - began_s < 4 * WITHIN_S
+
+    async with stage_of(race, world, number) as stage:
+        result = await explored(stage.make, stage.coverage(), systematically=soon, by_chance=later)
+        took_s = time.monotonic() - began_s
     if result.found is None or result.found.kind != race.kind:
         return None
     return took_s, result.found.after
 
 
-async def stressed(race: Race, seconds: float, later_s: float) -> tuple[int, int]:
-    """Return how many orders came out wrong under plain stress, and of how many."""
+async def stressed(race: Race, seconds: float) -> dict[str, tuple[int, int]]:
+    """Return how many orders came out wrong under plain stress, and of how many, by its kind."""
+    wrong = {}
     with tempfile.TemporaryDirectory() as folder:
         async with (
             world_of(race, Path(folder) / "run", gated=False) as world,
             warm_connections(world.services.urls, "/sales/none") as connections,
         ):
-            stress = _Stress(race, world, connections, later_s)
-            until_s = time.monotonic() + seconds
-            lanes = (stress.press(lambda: time.monotonic() < until_s) for _ in range(AT_ONCE))
-            await asyncio.gather(*lanes)
-            return stress.wrong, stress.orders
+            for how, later_s in STRESSES.items():
+                stress = _Stress(race, world, connections, how, later_s)
+                end_s = time.monotonic() + seconds
+                await asyncio.gather(*(stress.press(end_s) for _ in range(AT_ONCE)))
+                wrong[how] = stress.wrong, stress.orders
+    return wrong
 
 
 class _Stress:
-    def __init__(self, race: Race, world: World, connections: Connections, later_s: float) -> None:
+    def __init__(
+        self, race: Race, world: World, connections: Connections, how: str, later_s: float
+    ) -> None:
         self.wrong = self.orders = 0
         self._race = race
         self._world = world
         self._connections = connections
+        self._how = how.replace(" ", "-")
         self._later_s = later_s
         self._read_back = ReadBack.in_world(world)
         self._recorder = Recorder()
         self._left = self._all_orders()
 
-    async def press(self, within: Callable[[], bool]) -> None:
+    async def press(self, end_s: float) -> None:
         """Press for one order after the other, twice each."""
-        while within():
+        while time.monotonic() < end_s:
             order = next(self._left)
             customers = Customers.in_world(
                 self._world, self._recorder, connections=self._connections
@@ -121,7 +130,7 @@ class _Stress:
 
     def _all_orders(self) -> Iterator[Order]:
         for number in itertools.count(1):
-            label = f"stress-{number}"
+            label = f"stress-{self._how}-{number}"
             file = self._world.service_file
             orders = orders_of(file, label, BATCH, SEED)
             family = family_of(orders[0].reference)
@@ -133,20 +142,17 @@ class _Stress:
 async def measured(race: Race, runs: int, seconds: float, figures: Figures) -> None:
     """Measure one race and take it in."""
     name = f"races: {race.what}"
-    results = [await found_by_the_engine(race) for _ in range(runs)]
-    found = [result for result in results if result is not None]
+    found = await found_by_the_engine(race, runs)
     within = sum(took_s <= WITHIN_S for took_s, _ in found)
     figures.add(f"{name}: found by the engine in 5 s, of {runs}", within, "", f"{runs}")
     if found:
-        median_s = statistics.median(took_s for took_s, _ in found)
-        figures.add(f"{name}: median", median_s, "s", "<= 5")
-        figures.add(f"{name}: slowest", max(took_s for took_s, _ in found), "s")
-    for how, later_s in (("two at once", 0.0), ("again 5 ms later", LATER_S)):
-        wrong, orders = await stressed(race, seconds, later_s)
-        figures.add(f"{name}: {how}", 100 * wrong / max(1, orders), "%")
-        print(f"{name}: {how}: {wrong} of {orders} orders in {seconds:g} s", flush=True)
+        figures.add(f"{name}: median", statistics.median(took_s for took_s, _ in found), "s")
+        figures.add(f"{name}: slowest", max(took_s for took_s, _ in found), "s", "<= 5")
     took = ", ".join(f"{took_s:.2f} s after {after}" for took_s, after in found)
     print(f"{name}: engine: {took}", flush=True)
+    for how, (wrong, orders) in (await stressed(race, seconds)).items():
+        figures.add(f"{name}: {how}", 100 * wrong / max(1, orders), "%")
+        print(f"{name}: {how}: {wrong} of {orders} orders in {seconds:g} s", flush=True)
 
 
 def known(path: Path | None) -> Iterator[tuple[str, float, str, str]]:

@@ -174,7 +174,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
         seen.on_an_old_look,
         "the request had looked before the result was there, and did not look again once it held "
         "the claim",
-        "look for the result after claiming, or claim and look in one statement",
+        "claim and look in one statement, as INSERT … ON CONFLICT does under a unique index",
     ),
     Pattern(
         "result_not_bound",

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -71,7 +71,7 @@ RACES: Final = {
             "short_lease",
             "a lease shorter than the provider call",
             "lease-runs-out",
-            lease_s=0.3,
+            lease_s=0.2,
             patterns=("taken_over",),
         ),
         Race("forgets_first", "a claim cleared just before the result is durable", "two-requests"),
@@ -125,8 +125,8 @@ async def world_of(
 
 
 @asynccontextmanager
-async def stage_of(race: Race, world: World) -> AsyncIterator[Stage]:
-    """Yield the stage of the race's scope."""
-    scope = SCOPES[race.scope]
+async def stage_of(race: Race, world: World, number: int = 1) -> AsyncIterator[Stage]:
+    """Yield the stage of the race's scope; of each ``number`` there can be one in a world."""
+    scope = replace(SCOPES[race.scope], name=f"{race.scope}-{number}")
     async with Stage.set_up(world, scope, seed=SEED, bound_s=10, repeat="") as stage:
         yield stage
