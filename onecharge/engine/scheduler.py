@@ -30,6 +30,8 @@ from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking
 
 _LOOK_AGAIN_S: Final = 0.001
+ASKED_AGAIN: Final = 4
+"""Whoever says the same thing more often than this is taken to wait for somebody else."""
 SILENCE_S: Final = 0.03
 """What is taken for rest where nothing but silence can tell it, to begin with."""
 _LONGEST_SILENCE_S: Final = 0.25
@@ -259,14 +261,21 @@ class Scheduler:
                 return
 
     def _choosable(self) -> list[Parked]:
-        """Return what may be released: the latest batch first, within it by name."""
+        """Return what may be released: the latest batch first, within it by name.
+
+        Who asks again and again waits for somebody, as for a lock of Redis: others go first.
+        """
         now_s = asyncio.get_running_loop().time()
         parked = self._parking.parked()
         known = {id(event): (event, self._batch, now_s) for event in parked}
         self._seen = {key: self._seen.get(key, new) for key, new in known.items()}
         return sorted(
             (event for event in parked if event.standing != "woken" and self._offered(event)),
-            key=lambda event: (-self._seen[id(event)][1], str(event.place)),
+            key=lambda event: (
+                event.place.nth > ASKED_AGAIN,
+                -self._seen[id(event)][1],
+                str(event.place),
+            ),
         )
 
     def _longest_parked_s(self) -> float:

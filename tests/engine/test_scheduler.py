@@ -12,7 +12,7 @@ from onecharge.engine.boundaries import ProviderGate, WebhookGate, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Replay, Taping
 from onecharge.engine.odometer import Odometer
 from onecharge.engine.parking import Parking
-from onecharge.engine.scheduler import Course, Operation, Scheduler
+from onecharge.engine.scheduler import ASKED_AGAIN, Course, Operation, Scheduler
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.toys import Toy, Way, two
@@ -109,6 +109,27 @@ async def test_all_at_once_lets_everything_go_and_is_a_sample() -> None:
     assert len(toy.charges) == 2
     assert course.together
     assert not course.counts
+
+
+async def test_who_asks_again_and_again_lets_others_go_first() -> None:
+    toy = Toy()
+    second_asks = Tape((Choice(), Choice(), Choice("release", 1, "client:2 POST /charges #1")))
+
+    async def polls(toy: Toy, who: int) -> None:
+        await toy.statement(who, "SET lock")
+        while "lock" in toy.rows:
+            await toy.statement(who, "SET lock")
+        toy.rows.add("lock")
+        await toy.statement(who, "DEL lock")
+        toy.rows.remove("lock")
+
+    scheduler = Scheduler(toy.parking, Replay(second_asks), patience_s=PATIENCE_S)
+    course = await scheduler.run(two(toy, polls))
+
+    asked = [name for name in course.releases if name.startswith("client:2 SET lock")]
+    assert course.counts
+    assert len(asked) == ASKED_AGAIN + 1  # the last time when the first was done
+    assert course.releases.index("client:1 DEL lock #1") < course.releases.index(asked[-1])
 
 
 async def test_who_waits_by_choice_is_no_silence_and_costs_nobody_patience() -> None:
