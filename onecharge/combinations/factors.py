@@ -17,6 +17,7 @@ from onecharge.keys import PairName, SingleName
 from onecharge.scenario_file import SEAMS, Kill, Point
 from onecharge.service_file import ServiceFile
 from onecharge.steps import (
+    Bill,
     BuyAgain,
     CrashDatabase,
     EdgeKeys,
@@ -28,7 +29,7 @@ from onecharge.steps import (
     Refund,
 )
 from onecharge.variants import why_not
-from simulator.catalogue import faults
+from simulator.catalogue import dialects, faults
 from simulator.core.calls import LOOKUPS
 from simulator.core.faults import Fault
 from simulator.core.rules import DELIVERY
@@ -175,6 +176,10 @@ def _for_others(file: ServiceFile) -> Iterator[tuple[Value, str | None]]:
         Value("asks twice at once for the money back", steps=(_PAY, asks)),
         None if refunds else "the service file says of no refunds",
     )
+    bills = file.capabilities.invoices and dialects()[file.provider.dialect].bills
+    for copies, says in ((1, "is billed, and presses nothing"), (2, "is billed by two events")):
+        billed = Value(says, steps=(Bill(do="bill", copies=copies),))
+        yield billed, None if bills else "the service charges for no invoices"
 
 
 def _edge_keys() -> Value:

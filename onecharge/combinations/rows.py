@@ -17,6 +17,7 @@ from typing import Any, Final
 from covertable import make
 
 from onecharge.combinations.values import Call, Factor, Value
+from onecharge.steps import Bill
 
 Place = tuple[int, int]
 """A value by its factor's number and its own index."""
@@ -214,6 +215,14 @@ _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
         "whoever presses around the end of a request presses twice already",
     ),
     (
+        lambda one, other: _is_billed(one) and (other.at_once > 1 or _waits_for_a_press(other)),
+        "whoever is billed presses nothing, and is answered nothing",
+    ),
+    (
+        lambda one, other: _is_billed(one) and any(t["fault"] == "decline" for t in other.faults),
+        "a bill that was declined is not due any more",
+    ),
+    (
         lambda one, other: one.paced and other.crash is not None,
         "how long a request takes cannot be measured while the database is away",
     ),
@@ -222,6 +231,14 @@ _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
         "whoever takes another key knows for certain how the first one ended",
     ),
 )
+
+
+def _is_billed(value: Value) -> bool:
+    return any(isinstance(step, Bill) for step in value.steps)
+
+
+def _waits_for_a_press(value: Value) -> bool:
+    return value.kill is not None and value.kill.at in {"request_received", "answered"}
 
 
 def _leaves_open(value: Value) -> bool:

@@ -14,7 +14,7 @@ import tomli_w
 from onecharge.combinations.rows import Place, Row, Space
 from onecharge.combinations.values import Value
 from onecharge.scenario_file import Customer, Kill, Scenario, ScenarioFile
-from onecharge.steps import ONLY_PAY, CrashDatabase, PressAgain, Refund, Step, Wait
+from onecharge.steps import ONLY_PAY, Act, CrashDatabase, PressAgain, Refund, Step, Wait
 
 _CRASH_AFTER_MS: Final = 150
 _ATTEMPTS: Final = 6
@@ -41,8 +41,8 @@ def planned(space: Space, row: Row, scenario: Scenario) -> dict[Place, frozenset
         names[place] |= {next(rules).name for _ in value.faults}
         if value.kill is not None:
             names[place] |= {name for name, _ in scenario.kills()}
-        if value.crash is not None:
-            names[place] |= set(scenario.acts().values())
+        acts = {step.do for step in (*value.steps, value.crash) if isinstance(step, Act)}
+        names[place] |= {name for name in scenario.acts().values() if name in acts}
     return {place: frozenset(each) for place, each in names.items()}
 
 
@@ -92,7 +92,9 @@ def _with_a_crash(
     if not meanwhile:
         return (crash, wait, *steps)
     first, *others = steps
-    return (first.model_copy(update={"meanwhile": True}), wait, crash, *others)
+    if "meanwhile" in type(first).model_fields:  # else it is over at once
+        first = first.model_copy(update={"meanwhile": True})
+    return (first, wait, crash, *others)
 
 
 def _at_once(step: Step, at_once: int) -> Step:
