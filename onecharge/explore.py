@@ -19,8 +19,9 @@ from typing import Final, Protocol
 from onecharge import counterexample
 from onecharge.batches import BATCHES
 from onecharge.counterexample import counterexample_of
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Asked, Chooser, Replay, Taping
+from onecharge.engine.chooser import ALL_AT_ONCE, KILL, RELEASE, Asked, Chooser, Replay, Taping
 from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
+from onecharge.engine.listening import LISTEN_S
 from onecharge.engine.retold import retold
 from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
@@ -40,6 +41,8 @@ SYSTEMATIC: Final = 0.75
 _ASIDE: Final = "shrinking/"
 _MOST_RUNS: Final = 300
 """So many runs are spent on making a schedule smaller."""
+_SHRINKING_S: Final = 60.0
+"""Where each of them has to be healed, so much time is."""
 
 Clock = Callable[[], float]
 
@@ -149,7 +152,12 @@ class Exploration:
         words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
         words += ["--seed", str(self._seed), "--budget", f"{self._budget.seconds:g}"]
         async with Stage.set_up(
-            world, scope, seed=self._seed, bound_s=bound_s, repeat=shlex.join(words)
+            world,
+            scope,
+            seed=self._seed,
+            bound_s=bound_s,
+            repeat=shlex.join(words),
+            listen_s=0 if self._stages else LISTEN_S,  # habits are learnt once
         ) as stage:
             self._stages.append(stage)
             coverage = stage.coverage()
@@ -179,7 +187,7 @@ class Exploration:
 
         async def make(chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
             ran = await stage.make(chooser, all_at_once)
-            if ran.kind is None and ran.course.counts:
+            if ran.kind is None and ran.course.counts and not ran.course.died:
                 self._passing.add(tuple(ran.course.releases))
             return ran
 
@@ -203,9 +211,7 @@ class Exploration:
         repeat = shlex.join(["onecharge", "run", str(path)])
         asked, scenario = await self._told(world, scope, small, bound_s, repeat)
         steps = retold(asked)
-        # Of another kind it is not known at once which courses passed.
-        passing = self._passing if found.kind == CHARGED_TWICE else ()
-        parted = divergence(_course(asked), passing)
+        parted = divergence(_course(asked), self._passing if _seen_at_once(found) else ())
         example = counterexample_of(
             path,
             steps,
@@ -242,8 +248,11 @@ class Exploration:
         async with Stage.set_up(
             world, aside, seed=self._seed, bound_s=bound_s, repeat="", listen_s=0
         ) as stage:
-            if found.kind != CHARGED_TWICE:
-                return await shrunk_in_batches(stage, found.tape, found.kind)
+            if not _seen_at_once(found):
+                ends_s = self._clock() + _SHRINKING_S
+                return await shrunk_in_batches(
+                    stage, found.tape, found.kind, lambda: self._clock() < ends_s
+                )
             stage.batch = BATCH
             small = await smallest(stage.make, found, most_runs=_MOST_RUNS)
             await stage.judged()
@@ -276,6 +285,15 @@ def _part(scope: Scope, coverage: Coverage) -> Part:
         complete=coverage.exhausted,
         says=tuple(coverage.sentences()),
     )
+
+
+def _seen_at_once(found: Found) -> bool:
+    """Whether a run shows it at its end; else only the judge does, when a batch has healed.
+
+    Those who die under way are healed together.
+    """
+    dies = any(choice.kind == KILL and choice.deviates for choice in found.tape.choices)
+    return found.kind == CHARGED_TWICE and not dies
 
 
 def _course(asked: Sequence[Asked]) -> list[str]:

@@ -6,7 +6,7 @@ Rule 2: a candidate that shows the same violation is taken, the smallest first. 
         no order blames nobody in a batch: then runs are made one by one, a few of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -22,22 +22,31 @@ _CANDIDATES: Final = 12
 _ALONE: Final = 5
 
 
-async def shrunk_in_batches(stage: Stage, tape: Tape, kind: str) -> Shrunk:
-    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once."""
+async def shrunk_in_batches(
+    stage: Stage, tape: Tape, kind: str, within: Callable[[], bool] = lambda: True
+) -> Shrunk:
+    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once.
+
+    ``within`` tells whether there is time for another batch: what never settles takes long.
+    """
     runs = 0
     tape = tape.trimmed
-    while candidates := list(islice(_simpler(tape), _CANDIDATES)):
+    minimal = False
+    while within():
+        candidates = list(islice(_simpler(tape), _CANDIDATES))
+        if minimal := not candidates:
+            break
         tried = [candidate for candidate in candidates for _ in range(_TWICE)]
         failed = await _fail(stage, tried, kind)
         failing = [one for one, fails in zip(tried, failed, strict=True) if fails]
         runs += len(tried)
-        if not failing:
+        if minimal := not failing:
             break
         tape = min(failing, key=lambda one: one.size)
     again = await _fail(stage, [tape] * MOST_REPEATS, kind)
     if not any(again):
         again = [any(await _fail(stage, [tape], kind)) for _ in range(_ALONE)]
-    return Shrunk(tape, kind, sum(again), len(again), runs + len(again), minimal=True)
+    return Shrunk(tape, kind, sum(again), len(again), runs + len(again), minimal)
 
 
 async def _fail(stage: Stage, tapes: Sequence[Tape], kind: str) -> list[bool]:

@@ -89,12 +89,13 @@ def exploration(
 async def test_every_scope_is_explored_or_said_not_to_apply(
     world: World, wanted: Target, tmp_path: Path
 ) -> None:
-    exploring = exploration(wanted, tmp_path, 2, list(SCOPES.values()), looks=40, bound=0)
+    scopes = [SCOPES[name] for name in ("own-webhook", "two-requests", "lease-runs-out")]
+    exploring = exploration(wanted, tmp_path, 2, scopes, looks=40, bound=0)
 
     await exploring.through(world, ASLEEP_S, tied=True)
 
     parts = {part.name: part for part in exploring.parts.all}
-    assert parts.keys() == SCOPES.keys()
+    assert list(parts) == [scope.name for scope in scopes]
     assert parts["two-requests"].verdict == "holds"
     assert parts["own-webhook"].why_not == "the service takes no webhooks"
     assert {verdict.verdict for verdict in exploring.verdicts} == {"holds"}

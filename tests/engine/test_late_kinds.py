@@ -70,6 +70,15 @@ async def test_a_claim_that_names_no_order_is_repeated_one_by_one() -> None:
     assert small.failed == small.of == 5
 
 
+async def test_when_time_is_up_what_is_there_is_repeated() -> None:
+    found = tape(0, 1, 0, 1)
+
+    small = await shrunk_in_batches(ToyStage(), found, KIND, lambda: False)  # type: ignore[arg-type]
+
+    assert small.tape == found
+    assert (small.failed, small.of, small.minimal) == (20, 20, False)
+
+
 @pytest.mark.parametrize("kind", ["every_order_settles"])
 async def test_another_kind_is_no_repeat(kind: str) -> None:
     small = await shrunk_in_batches(ToyStage(), tape(0, 0, 0, 1), kind)  # type: ignore[arg-type]
