@@ -23,7 +23,7 @@ from onecharge.engine.chooser import ALL_AT_ONCE, KILL, RELEASE, Asked, Chooser,
 from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
 from onecharge.engine.listening import LISTEN_S
 from onecharge.engine.retold import retold
-from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
+from onecharge.engine.shrinking import Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
 from onecharge.explanation import divergence
@@ -149,14 +149,12 @@ class Exploration:
             self.parts.add_unexplored(scope.name, scope.what)
 
     async def _explore(self, world: World, scope: Scope, bound_s: float, until_s: float) -> None:
-        words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
-        words += ["--seed", str(self._seed), "--budget", f"{self._budget.seconds:g}"]
         async with Stage.set_up(
             world,
             scope,
             seed=self._seed,
             bound_s=bound_s,
-            repeat=shlex.join(words),
+            repeat=self._repeat(scope),
             listen_s=0 if self._stages else LISTEN_S,  # habits are learnt once
         ) as stage:
             self._stages.append(stage)
@@ -207,6 +205,9 @@ class Exploration:
     ) -> Discovery:
         """Make what was found small, repeat it, play it once for the report, and write it down."""
         small = await self._small(world, scope, found, bound_s)
+        if not small.failed:  # there is no schedule that shows it by itself: only the batch does
+            again = self._repeat(scope)
+            return Discovery(found.kind, seen_in, found.after, 0, small.of, (), again)
         path = self.parts.folder / counterexample.FILE
         repeat = shlex.join(["onecharge", "run", str(path)])
         asked, scenario = await self._told(world, scope, small, bound_s, repeat)
@@ -242,6 +243,12 @@ class Exploration:
         write_whole(test, self.parts.folder / TEST_FILE)
         return discovery
 
+    def _repeat(self, scope: Scope) -> str:
+        """Return the command that explores a scope again."""
+        words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
+        words += ["--seed", str(self._seed), "--budget", f"{self._budget.seconds:g}"]
+        return shlex.join(words)
+
     async def _small(self, world: World, scope: Scope, found: Found, bound_s: float) -> Shrunk:
         (world.folder / f"{BATCHES}{_ASIDE}").mkdir(exist_ok=True)
         aside = replace(scope, name=f"{_ASIDE}{scope.name}")
@@ -268,7 +275,7 @@ class Exploration:
         ) as stage:
             self._stages.append(stage)
             stage.batch = 1
-            for _ in range(MOST_REPEATS):
+            for _ in range(small.of):
                 taping = await replayed(stage, small.tape)
                 await stage.judged()
                 verdict = stage.verdicts[-1]
@@ -292,8 +299,11 @@ def _seen_at_once(found: Found) -> bool:
 
     Those who die under way are healed together.
     """
-    dies = any(choice.kind == KILL and choice.deviates for choice in found.tape.choices)
-    return found.kind == CHARGED_TWICE and not dies
+    return found.kind == CHARGED_TWICE and not _dies(found.tape)
+
+
+def _dies(tape: Tape) -> bool:
+    return any(choice.kind == KILL and choice.deviates for choice in tape.choices)
 
 
 def _course(asked: Sequence[Asked]) -> list[str]:
@@ -315,8 +325,12 @@ def _found_by_the_judge(stage: Stage) -> Found | None:
         return None
     kind = kind_of(verdict)
     assert kind is not None, "violated, and by nothing"
-    blamed = {violation.order for violation in verdict.violations}
-    for after, (order, tape) in enumerate(stage.tapes.items(), start=1):
-        if order in blamed and kind_of(verdict, order) == kind:
-            return Found(kind, tape, after)
+    blamed = verdict.orders_violating(kind)
+    found = [
+        Found(kind, tape, after)
+        for after, (order, tape) in enumerate(stage.tapes.items(), start=1)
+        if order in blamed
+    ]
+    if found:  # a death strikes others of the batch as well: who died is to blame first
+        return min(found, key=lambda one: (not _dies(one.tape), one.after))
     return Found(kind, Tape(), len(stage.tapes))  # it takes no deviation, by all that is known

@@ -78,4 +78,5 @@ def test_the_help_names_every_command(onecharge: "OneCharge") -> None:
     ended = onecharge("--help")
 
     assert ended.exit_code == 0
-    assert {"init", "check", "schema", "verify", "run", "list", "serve"} <= set(ended.out.split())
+    commands = {"init", "check", "schema", "verify", "explore", "run", "list", "serve"}
+    assert commands <= set(ended.out.split())

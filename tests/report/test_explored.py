@@ -65,6 +65,14 @@ def test_the_terminal_says_what_was_covered_and_the_schedule_in_a_few_lines(
     assert len(lines) - 2 - len(steps) <= 15
 
 
+def test_what_no_schedule_shows_by_itself_is_said_to_be_so(tell: type[Tale]) -> None:
+    alone = replace(discovery(), failed=0, of=5, file="", test="")
+    told = shown(run(tell, replace(COVERED, found=alone)))
+
+    assert "came back in 0 of 5 repeats by itself: other runs of its batch had a part" in told
+    assert "1.  " not in told
+
+
 def test_a_doubt_of_a_part_is_unknown_and_a_part_that_does_not_apply_is_not(
     tell: type[Tale],
 ) -> None:
