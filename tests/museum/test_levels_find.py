@@ -1,0 +1,83 @@
+"""Mutants that a single trouble finds, and one that takes a pair of them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from onecharge.combinations.factors import factors_of
+from onecharge.combinations.levels import Combinations
+from onecharge.combinations.playing import Playing
+from onecharge.combinations.rows import Space
+from onecharge.combinations.values import Call
+from onecharge.control import clean_control
+from onecharge.targets import mutants, target
+from onecharge.world.postgres import Postgres
+from onecharge.world.world import standing
+
+pytestmark = [pytest.mark.museum, pytest.mark.timeout(300)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("fingerprint_ignored", id="what a customer does"),
+        pytest.param("failed_said_and_tried_again", id="what the provider answers"),
+        pytest.param(
+            "invoice_known_by_its_event_only",
+            id="what nobody presses",
+            marks=pytest.mark.whole_museum,
+        ),
+    ],
+)
+async def test_a_single_trouble_finds_a_mutant(
+    name: str, tmp_path: Path, postgres: Postgres
+) -> None:
+    wanted, server = target(None, name), postgres.url("postgres")
+    async with standing(
+        wanted.service_file, tmp_path, seed=1, mutant=name, server_url=server
+    ) as world:
+        passed = await clean_control(world, seed=1)
+        bound_s = passed.bound_s(wanted.service_file.timing.settles_within_s)
+        combinations = Combinations.of(world, seed=1, bound_s=bound_s, tied=passed.tied)
+        level = await anext(combinations.levels(lambda: True))
+
+    assert level.number == 1
+    assert level.found is not None, level.sentences()
+    assert level.found.kind == mutants()[name].violates
+    assert len(level.found.row.places) == 1
+
+
+@pytest.mark.whole_museum
+async def test_a_pair_finds_a_mutant_that_no_single_trouble_finds(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    name = "upstream_key_sticks_to_the_order"
+    kept = {"presses again under a new key", "presses again after the answer"}
+    kept |= {"decline at charge.create", "lose_reply at charge.create"}
+    wanted, server = target(None, name), postgres.url("postgres")
+    async with standing(
+        wanted.service_file, tmp_path, seed=1, mutant=name, server_url=server
+    ) as world:
+        passed = await clean_control(world, seed=1)
+        bound_s = passed.bound_s(wanted.service_file.timing.settles_within_s)
+        space = Space(
+            [
+                replace(
+                    factor, values=(factor.boring, *(v for v in factor.values if v.name in kept))
+                )
+                for factor in factors_of(
+                    wanted.service_file, [Call("charge.create")], own_database=False
+                )
+            ]
+        )
+        playing = Playing(world, space, seed=1, bound_s=bound_s, repeat="")
+        combinations = Combinations(playing, tied=passed.tied)
+        one, two = [level async for level in combinations.levels(lambda: True)]
+
+    assert one.complete, one.sentences()
+    assert two.found is not None, two.sentences()
+    assert two.found.kind == mutants()[name].violates
+    assert (
+        two.found.scenario.file.title == "presses again under a new key, decline at charge.create"
+    )
