@@ -11,7 +11,7 @@ Rule 4: the first violation ends the exploration; what led to it is a tape. One 
 Rule 5: whoever asks makes the runs and knows the time.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,11 +44,14 @@ class Ran:
     """What became of one run: the kind of its first violation, and its course.
 
     ``tape`` says what led to the violation where that was an earlier run, judged only now.
+    ``came_to`` is what became of every chain by itself: runs in which that is the same differ,
+    as far as can be seen, in nothing but who was waiting for whom.
     """
 
     kind: str | None
     course: Course
     tape: Tape | None = None
+    came_to: Hashable | None = None
 
 
 Make = Callable[[Chooser, bool], Awaitable[Ran]]
@@ -168,7 +171,7 @@ async def explored(
     """Explore one scope until the first violation, the end of it, or the end of the time."""
     exploration = _Exploration(make, coverage, seed)
     found = await exploration.systematic(bound, systematically)
-    if found is None:
+    if found is None and exploration.left_to_chance:
         found = await exploration.random(by_chance)
     return Explored(coverage, found)
 
@@ -179,9 +182,15 @@ class _Exploration:
         self._coverage = coverage
         self._seed = seed
         self._kept: Found | None = None  # by all at once
+        self._came_to: set[Hashable] = set()
         self._races = True  # whether several were ever parked at once
         self._steps = 1
         self._lanes: set[str] = set()
+
+    @property
+    def left_to_chance(self) -> bool:
+        """Whether chance can do anything new: not where all was done and nothing ever races."""
+        return self._races or not self._coverage.exhausted
 
     async def systematic(self, bound: int | None, within: Within) -> Found | None:
         coverage = self._coverage
@@ -192,7 +201,7 @@ class _Exploration:
                 return self._kept
             taping = Taping(plan.choose_from())
             ran = await self._run(taping, all_at_once=False)
-            counts = odometer.done(taping.asked)
+            counts = odometer.done(taping.asked, seen_before=self._seen_before(ran))
             coverage.astray = odometer.astray
             coverage.silences += ran.course.silences
             if ran.course.counts:
@@ -209,6 +218,12 @@ class _Exploration:
         coverage.complete = _complete(odometer)
         coverage.ended = odometer.exhausted
         return self._kept
+
+    def _seen_before(self, ran: Ran) -> bool:
+        known = ran.came_to in self._came_to
+        if ran.came_to is not None:
+            self._came_to.add(ran.came_to)
+        return known
 
     async def _in_step(self) -> Found | None:
         """Let everything go at once: a sample, whatever comes of it."""

@@ -5,7 +5,9 @@ Rule 2: what a run asked at its end, and no run before it, is part of what comes
 Rule 3: a level begins when the one below is complete.
 Rule 4: a run that goes another way than its parent is tried again; if it never follows, what
         lies behind it is not enumerated, and nothing is called exhausted.
-Rule 5: of chains that are alike and have not begun, only the first is let begin. What the others
+Rule 5: what lies behind a run that came to the same as one before it comes last in its level. It
+        is postponed and never dropped: what a service keeps in its memory is not seen.
+Rule 6: of chains that are alike and have not begun, only the first is let begin. What the others
         would do is the same under other names: such renamings are left out, and counted.
 """
 
@@ -69,6 +71,7 @@ class Odometer:
         self.levels: list[int] = []  # how many runs each complete level had
         self._frontier: list[Planned] = [Planned()]
         self._parents: list[tuple[Planned, tuple[Asked, ...]]] = []
+        self._postponed: list[tuple[Planned, tuple[Asked, ...]]] = []
         self._attempts = 0
         self._at_level = 0
 
@@ -78,7 +81,7 @@ class Odometer:
     @property
     def exhausted(self) -> bool:
         """Whether every run there is was made: no bound cut anything off, and none went astray."""
-        return not self._frontier and not self._parents and not self.astray
+        return not (self._frontier or self._parents or self._postponed or self.astray)
 
     @property
     def ended(self) -> bool:
@@ -91,7 +94,8 @@ class Odometer:
             if self._at_level:
                 self.levels.append(self._at_level)
                 self._at_level = 0
-            parents, self._parents = self._parents, []
+            parents = [*self._parents, *self._postponed]
+            self._parents, self._postponed = [], []
             if not parents:
                 return None
             if self.level == self.bound:
@@ -105,8 +109,11 @@ class Odometer:
             ]
         return self._frontier[-1]
 
-    def done(self, asked: Sequence[Asked]) -> bool:
-        """Take in what the planned run asked; False if it is to be made once more."""
+    def done(self, asked: Sequence[Asked], *, seen_before: bool = False) -> bool:
+        """Take in what the planned run asked; False if it is to be made once more.
+
+        ``seen_before`` says that another run came to the same.
+        """
         plan = self._frontier[-1]
         self.runs += 1
         self._attempts += 1
@@ -119,7 +126,7 @@ class Odometer:
         if astray:
             self.astray += 1
         elif any(_children(plan, tuple(asked), self._alike)):
-            self._parents.append((plan, tuple(asked)))
+            (self._postponed if seen_before else self._parents).append((plan, tuple(asked)))
         return True
 
 

@@ -11,12 +11,13 @@ Rule 4: the judge is the one of every other run: it has the history and nothing 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
-from onecharge.engine.chooser import Chooser, Taping
+from onecharge.engine.chooser import Chooser, Taping, lane_of
 from onecharge.engine.deaths import Deaths
 from onecharge.engine.explorer import Coverage, Ran
 from onecharge.engine.last_byte import Connections, Together, warm_connections
@@ -32,6 +33,7 @@ from onecharge.engine.statements import head
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
+from onecharge.history.sameness import retold
 from onecharge.phases import announce
 from onecharge.press import Order
 from onecharge.templates import filled_text
@@ -180,11 +182,20 @@ class Stage:
             if kind := self._charged_twice(order) or await self._booked_twice(order):
                 self._told.add(order.reference)
                 return Ran(kind, course)
+        came_to = self._came_to(order, course)
         if len(self._played) >= self.batch and (verdict := await self.judged()):
             return self._worst(verdict, order.reference, course)
         if self._deaths.due:
             await self._deaths.strike()
-        return Ran(None, course)
+        return Ran(None, course, came_to=came_to)
+
+    def _came_to(self, order: Order, course: Course) -> Hashable:
+        """Return what became of every chain, and of the order on every lane of the history."""
+        lines = [*course.releases, *retold(self._recorder.records, order.reference)]
+        chains: defaultdict[str, list[str]] = defaultdict(list)
+        for line in lines:
+            chains[lane_of(line)].append(line)
+        return frozenset(map(tuple, chains.values()))
 
     def _worst(self, verdict: ScenarioVerdict, reference: str, course: Course) -> Ran:
         """Return the run with what a batch came to: what is violated, and was not told before."""

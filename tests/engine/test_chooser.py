@@ -306,3 +306,19 @@ def test_a_run_of_which_nothing_is_alike_stands_for_itself() -> None:
     interleaving(2, 2)(taping)
 
     assert renamings(taping.asked, ()) == 1
+
+
+def test_what_lies_behind_the_same_is_postponed_and_never_dropped() -> None:
+    toy = interleaving(3, 3)
+    _, usual = driven(toy)
+    odometer, made = Odometer(), []
+    while plan := odometer.next():
+        taping = Taping(plan.choose_from())
+        made.append((odometer.level, toy(taping)))
+        # Say of every second run that it came to the same as another one.
+        odometer.done(taping.asked, seen_before=len(made) % 2 == 0)
+
+    assert made != usual
+    assert sorted(made) == sorted(usual)
+    assert [level for level, _ in made] == [level for level, _ in usual]
+    assert odometer.exhausted

@@ -170,3 +170,29 @@ async def test_a_course_without_events_is_one_order() -> None:
 
     assert result.coverage.exhausted
     assert result.coverage.sentences()[0].startswith("all 1 orders")
+
+
+async def test_runs_that_came_to_the_same_are_looked_behind_last() -> None:
+    looked: list[str] = []
+
+    async def make(chooser: Chooser, _all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make
+        first = chooser.choose("release", ["a 1", "b 1", "c 1"])
+        second = chooser.choose("release", ["d 1", "e 1"])
+        looked.append(f"{'abc'[first]}{'de'[second]}")
+        return Ran(None, Course([looked[-1]]), came_to="the same" if first < 2 else "other")
+
+    result = await explore(make)
+
+    assert result.coverage.exhausted
+    # b came to the same as a, so what lies behind c is looked at before what lies behind b.
+    assert [each for each in dict.fromkeys(looked) if each in {"be", "ce"}] == ["ce", "be"]
+
+
+async def test_where_all_was_done_and_nothing_races_nothing_is_left_to_chance() -> None:
+    async def nothing(_chooser: Chooser, _all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make
+        return Ran(None, Course())
+
+    result = await explore(nothing, chance=10)
+
+    assert result.coverage.exhausted
+    assert result.coverage.sampled == 0
