@@ -157,6 +157,8 @@ class Scheduler:
                     await self._settled(move)
                 if course.died:
                     break
+            if not (course.died or course.stuck or course.hurried):
+                await self._to_the_end(tasks, course)
         finally:
             self._parking.disarm()
             self._seen.clear()
@@ -165,6 +167,20 @@ class Scheduler:
             else:
                 await _ended(tasks)
         return course
+
+    async def _to_the_end(self, tasks: Sequence["asyncio.Task[None]"], course: Course) -> None:
+        """Let what was not on offer go on as well, unasked, but one after the other."""
+        self._offered = lambda _: True
+        while self._goes_on(tasks):
+            await self._until_still(course)
+            self._parking.rest()
+            if self._woke_one():
+                continue
+            if events := self._choosable():
+                self._parking.release(events[0])
+                self._batch += 1
+            elif not await self._moved_after_all(tasks):
+                return
 
     def _goes_on(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
         under_way = not all(task.done() for task in tasks)
