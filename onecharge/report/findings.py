@@ -1,7 +1,8 @@
 """What a run found, in the order and the words in which every report tells it.
 
 Rule 1: money before truth before books before waiting; small scenarios first, since what shows
-        with a few orders is quicker to repeat and easier to follow.
+        with a few orders is quicker to repeat and easier to follow. What the explorer made small
+        goes before all others for the same reason.
 Rule 2: only what counts is a finding; exposure is told elsewhere.
 """
 
@@ -58,7 +59,12 @@ def findings(run: RunVerdict) -> list[Finding]:
             violations = sorted(one.judgement.violations, key=_boundary)
             for _, alike in groupby(violations, key=_boundary):
                 found.append(Finding(one.name, rank, scenario, tuple(alike)))
-    return sorted(found, key=lambda finding: finding.weight)
+
+    def first(finding: Finding) -> tuple[bool, tuple[int, int, int]]:
+        told = run.discovery(finding.scenario.name, finding.invariant)
+        return told is None, finding.weight
+
+    return sorted(found, key=first)
 
 
 def is_told_by(run: RunVerdict, finding: Finding) -> bool:
