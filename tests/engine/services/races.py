@@ -169,11 +169,12 @@ async def in_memory(shop: Shop, sale: dict[str, Any]) -> str:
 
 async def gives_up(shop: Shop, sale: dict[str, Any]) -> str:
     order = sale["order"]
-    if known := await shop.result(order):
-        return known
-    upstream = str(uuid.uuid4())
-    await shop.say("INSERT INTO duties VALUES (%s, 0, %s) ON CONFLICT DO NOTHING", order, upstream)
-    (upstream,) = await shop.ask("SELECT upstream FROM duties WHERE name = %s", order)
+    (upstream,) = await shop.ask(
+        "INSERT INTO duties VALUES (%s, 0, %s) "
+        "ON CONFLICT (name, attempt) DO UPDATE SET attempt = 0 RETURNING upstream",
+        order,
+        str(uuid.uuid4()),
+    )
     try:
         state = await shop.charge(sale, upstream)
     except asyncio.CancelledError:
