@@ -75,6 +75,7 @@ def test_a_race_is_found_made_small_and_repeated(onecharge: "OneCharge", tmp_pat
     assert json.loads(json_text(again)) == verdict | {"duration_s": again.duration_s}
 
 
+@pytest.mark.timeout(240)  # four commands, two of which start a service and repeat it 20 times
 def test_the_test_that_is_written_is_red_until_the_service_is_mended(tmp_path: Path) -> None:
     file = open_shop(tmp_path, "look_first")
     second = Deviation(2, "release", 1, "client:2 POST /pay #1", "client:1 INSERT INTO notes #1")
