@@ -26,8 +26,8 @@ from onecharge.engine.chooser import (
     Taping,
     lane_of,
 )
+from onecharge.engine.course import Course
 from onecharge.engine.odometer import Odometer, renamings
-from onecharge.engine.scheduler import Course
 from onecharge.engine.shrinking import Shrunk, shrunk
 from onecharge.engine.tape import Tape
 

@@ -19,8 +19,8 @@ from statistics import median
 from typing import Final
 
 from onecharge.engine.chooser import Boring, Chooser
+from onecharge.engine.course import Course, Operation
 from onecharge.engine.parking import Parked, Parking
-from onecharge.engine.scheduler import Course, Operation
 
 PARTS: Final = 16
 """So many steps a sweep has from an event to what follows it."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.boundaries import CLIENT
+from onecharge.engine.course import Operation
 from onecharge.engine.last_byte import Together
 from onecharge.engine.moves import Move, dying, faults, hanging_up
 from onecharge.engine.parking import Parked
-from onecharge.engine.scheduler import Operation
 from onecharge.engine.scope import Scope
 from onecharge.press import Order
 from onecharge.world.customers import Customers

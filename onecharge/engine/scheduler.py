@@ -21,11 +21,11 @@ Rule 5: *all at once* lets the machine decide what comes first. A course with it
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from onecharge.engine.boundaries import WEBHOOK, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
+from onecharge.engine.course import Course, Operation
 from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking
 
@@ -42,49 +42,6 @@ GOES_ON: Final = "goes on"
 
 LEFT_ALONE_S: Final = 0.05
 """For so long is waited for what a service does for nobody any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """Something to be done from outside, as a customer's request: parked until it may begin.
-
-    Once it may, nothing happens for ``waits_s``: whatever is parked meanwhile stays so, as while
-    a lease runs out. That wait is what was chosen, and no patience is spent on it.
-    Where there is ``when``, that is waited for beforehand, and says whether it is done at all.
-    """
-
-    lane: str
-    what: str
-    begin: Callable[[], Awaitable[object]]
-    order: str | None = None
-    waits_s: float = 0.0
-    when: Callable[[], Awaitable[bool]] | None = None
-
-
-@dataclass(slots=True)
-class Course:
-    """How a run went: what was released in which order, and how sure of it we are."""
-
-    releases: list[str] = field(default_factory=list)
-    silences: int = 0
-    swept: bool = False
-    """Whether it was a late probe, where the machine decides what comes first."""
-    moves: list[str] = field(default_factory=list)
-    died: bool = False
-    left_behind: Sequence["asyncio.Task[None]"] = ()
-    """Operations that did not end, since the run did before them."""
-    hurried: bool = False
-    stuck: bool = False
-
-    @property
-    def together(self) -> bool:
-        """Whether several were released at once."""
-        return ALL_AT_ONCE in self.releases
-
-    @property
-    def counts(self) -> bool:
-        """Whether it was what its tape says, and no sample."""
-        return not (self.together or self.swept or self.hurried or self.stuck)
 
 
 async def _nobody() -> Collection[str]:
@@ -208,7 +165,7 @@ class Scheduler:
                 await self._let_pass(operation.waits_s)
             await operation.begin()
         finally:
-            if operation.lane not in self._left:
+            if operation.lane in self._running and operation.lane not in self._left:
                 self._running.remove(operation.lane)
             self._parking.stir()
 
@@ -318,6 +275,7 @@ class Scheduler:
                     released_at_s = moved_at_s = loop.time()
                 elif loop.time() - moved_at_s >= self._silence_now_s(course, blocked):
                     course.silences += 1
+                    self._take_for_ended(blocked)
                     return
             else:
                 moved_at_s = loop.time()
@@ -333,6 +291,14 @@ class Scheduler:
         chains = set(at_rest)
         told = sum(chain.startswith(f"{WEBHOOK}:") for chain in chains)
         return sum(chain not in chains for chain in self._running) + self._busy() - told
+
+    def _take_for_ended(self, blocked: Collection[str]) -> None:
+        """Count no more on whoever goes on for nobody, and was silent with nothing parked."""
+        waiting = {event.place.lane for event in self._parking.parked()} | set(blocked)
+        ended = [chain for chain in self._running if chain in self._left and chain not in waiting]
+        for chain in ended:
+            self._running.remove(chain)
+            self._left.remove(chain)
 
     def _silence_now_s(self, course: Course, blocked: Collection[str]) -> float:
         """Return what is taken for rest: little where only those are left that nobody waits for."""

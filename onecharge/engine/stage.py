@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
 from onecharge.engine.chooser import Chooser, Taping, lane_of
+from onecharge.engine.course import Course
 from onecharge.engine.deaths import Deaths
 from onecharge.engine.explorer import Coverage, Ran
 from onecharge.engine.last_byte import Connections, Together, warm_connections
@@ -26,7 +27,7 @@ from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
 from onecharge.engine.presses import Presses
-from onecharge.engine.scheduler import SILENCE_S, Course, Scheduler
+from onecharge.engine.scheduler import SILENCE_S, Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
 from onecharge.engine.statements import head

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from math import comb
 
 from onecharge.engine.chooser import ALL_AT_ONCE, Bound, Chooser
+from onecharge.engine.course import Course
 from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
-from onecharge.engine.scheduler import Course, Scheduler
+from onecharge.engine.scheduler import Scheduler
 from tests.engine.toys import Toy, Way, two
 
 TWICE = "one_charge_per_key"

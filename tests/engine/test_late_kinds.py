@@ -3,8 +3,8 @@
 import pytest
 
 from onecharge.engine.chooser import RELEASE, Chooser, Taping
+from onecharge.engine.course import Course
 from onecharge.engine.explorer import Ran
-from onecharge.engine.scheduler import Course
 from onecharge.engine.tape import Choice, Tape
 from onecharge.history.judgement import API_TO_PROVIDER, Judgement, Violation
 from onecharge.late_kinds import shrunk_in_batches

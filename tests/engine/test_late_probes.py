@@ -8,10 +8,10 @@ import pytest
 
 from onecharge.engine.boundaries import stop
 from onecharge.engine.chooser import Boring, Chooser, Replay, Taping
+from onecharge.engine.course import Course, Operation
 from onecharge.engine.explorer import Coverage, Ran, explored
 from onecharge.engine.late_probes import PARTS, LateProbes
 from onecharge.engine.parking import Parking
-from onecharge.engine.scheduler import Course, Operation
 from onecharge.engine.tape import Choice, Tape
 
 CALL = "charge.create on_receive"

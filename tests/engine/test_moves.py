@@ -10,10 +10,11 @@ from psycopg import AsyncConnection
 
 from onecharge.engine.boundaries import ParkedCall, ProviderGate
 from onecharge.engine.chooser import FAULT, KILL, Boring, Replay, Taping
+from onecharge.engine.course import Course, Operation
 from onecharge.engine.moves import Move, dying, faults, hanging_up
 from onecharge.engine.parking import Parked, Parking
 from onecharge.engine.postgres_gate import PostgresGate
-from onecharge.engine.scheduler import Course, Operation, Scheduler
+from onecharge.engine.scheduler import Scheduler
 from onecharge.engine.statements import changes
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator

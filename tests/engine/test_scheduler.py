@@ -10,9 +10,10 @@ from aiohttp import ClientSession, web
 
 from onecharge.engine.boundaries import ProviderGate, WebhookGate, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Replay, Taping
+from onecharge.engine.course import Course, Operation
 from onecharge.engine.odometer import Odometer
 from onecharge.engine.parking import Parking
-from onecharge.engine.scheduler import ASKED_AGAIN, Course, Operation, Scheduler
+from onecharge.engine.scheduler import ASKED_AGAIN, Scheduler
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.toys import Toy, Way, two

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from onecharge.engine.boundaries import stop
+from onecharge.engine.course import Operation
 from onecharge.engine.parking import Parking
-from onecharge.engine.scheduler import Operation
 
 
 class Toy:
