@@ -20,17 +20,17 @@ import typer
 from rich.console import Console
 
 from onecharge import first_steps
-from onecharge.batches import is_batch
 from onecharge.catalogues import table_of
-from onecharge.counterexample import is_counterexample, read_counterexample
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
-from onecharge.explore import Budget, Exploration, Parts
-from onecharge.explore_troubles import Troubles
+from onecharge.exploring.batches import is_batch
+from onecharge.exploring.counterexample import is_counterexample, read_counterexample
+from onecharge.exploring.exploration import Budget, Exploration, Parts
+from onecharge.exploring.repetition import Repetition
+from onecharge.exploring.troubles import Troubles
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
 from onecharge.redaction import redacted
-from onecharge.repetition import Repetition
 from onecharge.report.outputs import Outputs
 from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from onecharge.causes import sharpened
-from onecharge.explored import Discovery, Part
+from onecharge.explaining.causes import sharpened
+from onecharge.exploring.explored import Discovery, Part
 from onecharge.history.assembly import case_of
 from onecharge.history.attribution import HOW_TO_TIE, TieRule
 from onecharge.history.buckets import Bucket, buckets

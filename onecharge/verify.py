@@ -19,9 +19,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from onecharge.batches import gathered
 from onecharge.control import NAME, ControlFailed, Passed, clean_control
-from onecharge.explored import Part
+from onecharge.exploring.batches import gathered
+from onecharge.exploring.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, to_be_confirmed

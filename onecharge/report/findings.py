@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from onecharge.batches import is_batch
+from onecharge.exploring.batches import is_batch
 from onecharge.history.buckets import BUCKETS, Bucket
 from onecharge.history.judgement import Evidence, Violation, money
 from onecharge.verdict import RunVerdict, ScenarioVerdict

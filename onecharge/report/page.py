@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.explanation import Argument, explained
-from onecharge.explored import Part
+from onecharge.explaining.explanation import Argument, explained
+from onecharge.exploring.explored import Part
 from onecharge.history.assembly import case_of
 from onecharge.history.buckets import Bucket
 from onecharge.history.case import Case

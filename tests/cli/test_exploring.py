@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from onecharge.counterexample import counterexample_of, read_counterexample
 from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.scopes import SCOPES
+from onecharge.exploring.counterexample import counterexample_of, read_counterexample
 from onecharge.report.json_file import json_text
 from onecharge.report.pytest_file import pytest_text
 from onecharge.stored_run import stored_run

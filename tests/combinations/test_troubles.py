@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from onecharge.control import clean_control
-from onecharge.explore import Budget, Parts
-from onecharge.explore_troubles import Troubles
-from onecharge.explored import Part
+from onecharge.exploring.exploration import Budget, Parts
+from onecharge.exploring.explored import Part
+from onecharge.exploring.troubles import Troubles
 from onecharge.report.pytest_file import TEST_FILE
 from onecharge.scenario_file import read_scenario_file
 from onecharge.stored_run import StoredRun

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from onecharge.control import clean_control
-from onecharge.counterexample import Counterexample, counterexample_of
 from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES
-from onecharge.explore import Budget, Exploration, Parts
-from onecharge.explored import Part, parts_in
-from onecharge.repetition import REPEATS, Repetition
+from onecharge.exploring.counterexample import Counterexample, counterexample_of
+from onecharge.exploring.exploration import Budget, Exploration, Parts
+from onecharge.exploring.explored import Part, parts_in
+from onecharge.exploring.repetition import REPEATS, Repetition
 from onecharge.stored_run import StoredRun
 from onecharge.targets import Target, target
 from onecharge.world.postgres import Postgres

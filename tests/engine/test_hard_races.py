@@ -8,7 +8,7 @@ import pytest
 
 from onecharge.engine.explorer import explored
 from onecharge.engine.stage import Stage
-from onecharge.explanation import Explanation, explained
+from onecharge.explaining.explanation import Explanation, explained
 from onecharge.history.assembly import case_of
 from onecharge.world.postgres import Postgres
 from onecharge.world.redis import redis_program

@@ -6,8 +6,8 @@ from onecharge.engine.chooser import RELEASE, Chooser, Taping
 from onecharge.engine.course import Course
 from onecharge.engine.explorer import Ran
 from onecharge.engine.tape import Choice, Tape
+from onecharge.exploring.late_kinds import shrunk_in_batches
 from onecharge.history.judgement import API_TO_PROVIDER, Judgement, Violation
-from onecharge.late_kinds import shrunk_in_batches
 from onecharge.verdict import InvariantVerdict, ScenarioVerdict
 
 KIND = "books_agree"

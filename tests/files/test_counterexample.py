@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from onecharge.counterexample import (
+from onecharge.engine.retold import Deviation, Step
+from onecharge.engine.stage import SCOPES
+from onecharge.exploring.counterexample import (
     Counterexample,
     counterexample_of,
     is_counterexample,
     read_counterexample,
 )
-from onecharge.engine.retold import Deviation, Step
-from onecharge.engine.stage import SCOPES
 from onecharge.targets import target
 from onecharge.toml_file import FileError
 

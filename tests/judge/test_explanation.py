@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onecharge.causes import PATTERNS
-from onecharge.explanation import Explanation, divergence, explained
+from onecharge.explaining.causes import PATTERNS
+from onecharge.explaining.explanation import Explanation, divergence, explained
 from onecharge.history.assembly import case_of
 from onecharge.history.judgement import API_TO_PROVIDER, CLIENT_TO_API
 from onecharge.history.outcomes import LEFT

@@ -11,14 +11,14 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from onecharge import counterexample
-from onecharge.batches import BATCHES
 from onecharge.combinations.levels import Combinations, Level
 from onecharge.combinations.smallest import Smallest, smallest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.shrinking import MOST_REPEATS
-from onecharge.explore import Budget, Clock, Parts
-from onecharge.explored import Discovery, Part
+from onecharge.exploring import counterexample
+from onecharge.exploring.batches import BATCHES
+from onecharge.exploring.exploration import Budget, Clock, Parts
+from onecharge.exploring.explored import Discovery, Part
 from onecharge.phases import Play, perform
 from onecharge.report.pytest_file import TEST_FILE, pytest_text
 from onecharge.report.written import write_whole

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onecharge import witness as seen
+from onecharge.explaining import witness as seen
+from onecharge.explaining.witness import Witness
 from onecharge.history.case import Case
 from onecharge.history.judgement import (
     API_TO_PROVIDER,
@@ -20,7 +21,6 @@ from onecharge.history.judgement import (
     Judgement,
     Violation,
 )
-from onecharge.witness import Witness
 
 TWICE: Final = "one_charge_per_key"
 BOOKED: Final = "one_effect_per_event"

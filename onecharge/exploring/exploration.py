@@ -16,9 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from onecharge import counterexample
-from onecharge.batches import BATCHES
-from onecharge.counterexample import counterexample_of
 from onecharge.engine.chooser import ALL_AT_ONCE, KILL, RELEASE, Asked, Chooser, Replay, Taping
 from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
 from onecharge.engine.listening import LISTEN_S
@@ -26,9 +23,12 @@ from onecharge.engine.retold import retold
 from onecharge.engine.shrinking import Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
-from onecharge.explanation import divergence
-from onecharge.explored import Discovery, Part, unexplored, write_parts
-from onecharge.late_kinds import shrunk_in_batches
+from onecharge.explaining.explanation import divergence
+from onecharge.exploring import counterexample
+from onecharge.exploring.batches import BATCHES
+from onecharge.exploring.counterexample import counterexample_of
+from onecharge.exploring.explored import Discovery, Part, unexplored, write_parts
+from onecharge.exploring.late_kinds import shrunk_in_batches
 from onecharge.report.pytest_file import TEST_FILE, pytest_text
 from onecharge.report.written import write_whole
 from onecharge.targets import Target

@@ -12,12 +12,12 @@ Rule 3: what no pattern fits (``causes.py``) is told by the invariant's own word
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from onecharge.causes import Cause, cause_of
+from onecharge.explaining.causes import Cause, cause_of
+from onecharge.explaining.witness import Witness
 from onecharge.history.case import Case
 from onecharge.history.judgement import Boundary, Violation, money
 from onecharge.history.records import Record
 from onecharge.invariants import invariants
-from onecharge.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from onecharge.counterexample import Counterexample
 from onecharge.engine.chooser import ALL_AT_ONCE, Replay
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
-from onecharge.explore import Parts
-from onecharge.explored import Discovery, Part
+from onecharge.exploring.counterexample import Counterexample
+from onecharge.exploring.exploration import Parts
+from onecharge.exploring.explored import Discovery, Part
 from onecharge.targets import Target
 from onecharge.world.world import World
 
