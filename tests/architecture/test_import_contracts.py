@@ -44,6 +44,14 @@ OFFENCES = {
         "onecharge/invariants/one_charge_per_key.py",
         "from onecharge.world import ports",
     ),
+    "What is spoken on the wire is told without a wire: bytes in, pieces out": (
+        "onecharge/engine/wire/redis.py",
+        "import socket",
+    ),
+    "The engine makes runs and knows nobody who asks for them": (
+        "onecharge/engine/stage.py",
+        "from onecharge.exploring import batches",
+    ),
 }
 
 
