@@ -4,23 +4,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
+# Tests share nothing but the machine; more than four at once would only wait for its disk.
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
+
 .PHONY: verify test museum examples lint types contracts check clean
 
 verify: $(READY)
 	@$(BIN)/onecharge verify
 
 test: $(READY)
-	@$(BIN)/pytest
+	@$(BIN)/pytest $(SIDE_BY_SIDE)
 
 # Every mutant on show, judged by the invariant that its file names: some ten minutes.
 museum: $(READY)
-	@$(BIN)/pytest -m museum
+	@$(BIN)/pytest -m museum $(SIDE_BY_SIDE)
 
 # Other people's services, each made of what its community uses.
 examples: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[examples]'
 	@if command -v npm >/dev/null; then cd examples && npm install --no-audit --no-fund --no-package-lock --silent; fi
-	@$(BIN)/pytest -m examples -n 2
+	@$(BIN)/pytest -m examples $(SIDE_BY_SIDE)
 
 lint: $(READY)
 	@$(BIN)/ruff check
