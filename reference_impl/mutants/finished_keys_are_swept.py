@@ -18,12 +18,14 @@ CLASS = "K14"
 REPORT = "A23"
 SHOWN_BY = "restarted_between_presses"
 
-KEPT = timedelta(seconds=0.5)
-
 
 class Mutant(Store):
+    kept = timedelta(seconds=0.5)
+
     async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
         had = operations.c
-        old = update(operations).where(had.status != "in_flight", had.created_at < lease.now - KEPT)
+        old = update(operations).where(
+            had.status != "in_flight", had.created_at < lease.now - self.kept
+        )
         await connection.execute(old.values(key=had.id))
         return await super().claim(connection, new, row, lease)

@@ -19,14 +19,13 @@ CLASS = "K16"
 REPORT = "A38"
 SHOWN_BY = "parallel_same_key"
 
-LAG = timedelta(seconds=0.2)
-
 
 class Mutant(Without):
     lacks = ("one_operation_per_key",)
+    lag = timedelta(seconds=0.2)
 
     async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
-        visible = operations.c.created_at < lease.now - LAG
+        visible = operations.c.created_at < lease.now - self.lag
         known = select(operations.c.id).where(self.has_the_key(new), visible)
         if (await connection.execute(known)).first() is not None:
             return None

@@ -102,7 +102,9 @@ def test_what_no_option_says_is_asked_where_somebody_can_answer(folder: Path) ->
         stderr=subprocess.PIPE,
     ) as command:
         os.close(theirs)
-        os.write(ours, b"node server.js\nmy shop\n/healthz\nPSP_URL\n\n/pay\n\n/sales/{order}\n\n")
+        os.write(
+            ours, b"node server.js\nmy shop\n/healthz\nPSP_URL\n\n\n/pay\n\n/sales/{order}\n\n"
+        )
         assert command.wait(60) == 0, command.stderr and command.stderr.read()
     os.close(ours)
 

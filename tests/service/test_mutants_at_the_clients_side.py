@@ -23,6 +23,36 @@ async def test_a_key_that_is_ignored_charges_every_time(shop: "Shop") -> None:
     assert len(shop.real_charges()) == 2
 
 
+async def test_a_key_that_is_swept_away_too_soon_is_a_new_one(shop: "Shop") -> None:
+    await shop.open("finished_keys_are_swept")
+
+    assert (await shop.pay()).body == (await shop.pay()).body
+    assert len(shop.real_charges()) == 1
+
+    await shop.until("select 1 from operations where created_at < now() - interval '0.6 second'")
+    assert (await shop.pay()).status == 201
+    assert len(shop.real_charges()) == 2
+
+
+async def test_a_guard_that_is_seen_late_lets_two_at_once_through(shop: "Shop") -> None:
+    await shop.open("guard_seen_late")
+    shop.go_wrong({"fault": "hold", "until": "arrived", "amount": 2, **CREATE})
+
+    await asyncio.gather(shop.pay(), shop.pay())
+
+    assert len(shop.real_charges()) == 2
+
+
+async def test_a_refund_under_the_key_of_its_charge_is_told_that_it_was_made(shop: "Shop") -> None:
+    await shop.open("key_without_its_operation")
+    paid = await shop.pay(key="key-1")
+
+    refunded = await shop.refund(paid.json["id"], key="key-1")
+
+    assert (refunded.status, refunded.body) == (201, paid.body)
+    assert shop.refunds_minor() == []
+
+
 async def test_keys_in_memory_are_not_known_to_the_next_process(shop: "Shop") -> None:
     await shop.open("keys_in_process_memory")
     await shop.open("keys_in_process_memory")
