@@ -54,7 +54,12 @@ first_steps.add_to(app)
 
 ServiceOption = Annotated[
     Path | None,
-    typer.Option("--service", metavar="FILE", help="The service file of the service to judge."),
+    typer.Option(
+        "--service",
+        metavar="FILE",
+        help="The service file of the service to judge. Default: onecharge.toml, if it is here; "
+        "else the reference.",
+    ),
 ]
 MutantOption = Annotated[
     str | None,
@@ -110,7 +115,7 @@ def verify(  # noqa: PLR0917 - typer calls it by name
     junit_file: JunitOption = None,
     html_file: HtmlOption = None,
 ) -> None:
-    """Play the library of scenarios against a service and judge it. Default: the reference."""
+    """Play the library of scenarios against a service and judge it."""
     outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
     wanted, scenarios = target(service, mutant), _named(scenario or [])
     if explore_s is None:

@@ -160,7 +160,7 @@ def init(  # noqa: PLR0917 - typer calls it by name
 def check(
     service: Annotated[
         Path | None,
-        typer.Option("--service", metavar="FILE", help="The service file. Default: the reference."),
+        typer.Option("--service", metavar="FILE", help="The service file. Default: as verify's."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Decides ids.")] = 1,
 ) -> None:

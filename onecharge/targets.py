@@ -9,9 +9,12 @@ import difflib
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from onecharge.service_file import ServiceFile, read_service_file
+
+HERE: Final = Path("onecharge.toml")
+"""What is judged where nothing is named, if it is there."""
 
 _REFERENCE = "reference_impl"
 
@@ -53,21 +56,31 @@ class Mutant:
 
 
 def target(service: Path | None, mutant: str | None) -> Target:
-    """Return what the user named: a service file, a mutant, or by default the reference."""
+    """Return what the user named: a service file, or a mutant.
+
+    Who names none means the ``onecharge.toml`` of this folder, or else the reference.
+    """
     if service is not None and mutant is not None:
         raise WrongUsage("--service and --mutant exclude each other: a mutant is of the reference")
+    if service is None and mutant is None and HERE.is_file():
+        service = HERE
     if service is not None:
         return Target(service, read_service_file(service), words=("--service", str(service)))
+    return reference(mutant)
+
+
+def reference(mutant: str | None = None) -> Target:
+    """Return the reference, with a guard broken if one is named."""
     path = _reference_folder() / "onecharge.toml"
-    reference = read_service_file(path)
+    file = read_service_file(path)
     if mutant is None:
-        return Target(path, reference)
+        return Target(path, file)
     known = mutants()
     if mutant not in known:
         near = difflib.get_close_matches(mutant, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
         raise WrongUsage(f"--mutant: no mutant is called {mutant!r}; {hint}")
-    return Target(path, reference, mutant, ("--mutant", mutant))
+    return Target(path, file, mutant, ("--mutant", mutant))
 
 
 def mutants() -> dict[str, Mutant]:

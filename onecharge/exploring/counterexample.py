@@ -19,7 +19,7 @@ from onecharge.engine.stage import SCOPES, Scope
 from onecharge.engine.tape import Choice, Tape
 from onecharge.invariants import invariants
 from onecharge.report.written import write_whole
-from onecharge.targets import Target, WrongUsage, target
+from onecharge.targets import Target, WrongUsage, reference, target
 from onecharge.toml_file import (
     FileError,
     Misplaced,
@@ -122,8 +122,9 @@ class Counterexample:
         if service is not None or mutant is not None:
             return target(service, mutant)
         try:
-            named = Path(self.file.service) if self.file.service is not None else None
-            return target(named, self.file.mutant)
+            if self.file.service is None:
+                return reference(self.file.mutant)
+            return target(Path(self.file.service), self.file.mutant)
         except (FileError, WrongUsage) as mistake:
             field = "service" if self.file.service is not None else "mutant"
             says = f"{mistake}; say --service FILE or --mutant NAME"

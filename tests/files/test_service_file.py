@@ -83,6 +83,16 @@ def test_the_reference_is_described_by_a_good_file() -> None:
     assert target(None, None).service_file.service.instances == 2
 
 
+def test_who_names_no_service_means_the_file_that_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "onecharge.toml").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+
+    assert target(None, None).words == ("--service", "onecharge.toml")
+    assert target(None, "key_ignored").words == ("--mutant", "key_ignored")
+
+
 @pytest.mark.parametrize(
     "old, new, says",
     [
