@@ -27,7 +27,6 @@ from onecharge.toml_file import (
     validated,
 )
 from simulator.catalogue import PlanError, rules_from, table_from
-from simulator.core.faults import Fault
 from simulator.core.messages import Seam
 from simulator.core.rules import Rule
 from simulator.faults.hold import Hold
@@ -171,7 +170,7 @@ class Scenario:
         if self.file.kills:
             needs.add("restartable")
         for rule in self.rules({}):
-            needs |= {need for need, asked in _needs_of(rule.fault).items() if asked}
+            needs |= rule.fault.needs
         return frozenset(needs)
 
     def rules(self, references: Mapping[int, str], *, lease_s: float | None = None) -> list[Rule]:
@@ -251,15 +250,6 @@ def library() -> dict[str, Path]:
     inside = Path(__file__).parent / SCENARIOS
     folder = inside if inside.is_dir() else Path(__file__).parent.parent / SCENARIOS
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-
-
-def _needs_of(fault: Fault) -> dict[str, bool]:
-    """Tell of capabilities whether a fault comes to nothing without them."""
-    return {
-        "webhooks": fault.needs_listener,
-        "lookups": fault.needs_lookup,
-        "upstream_keys": fault.needs_key,
-    }
 
 
 def _held_for(rule: Rule, at_least_ms: int) -> Rule:

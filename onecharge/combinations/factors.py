@@ -31,7 +31,7 @@ from onecharge.steps import (
 from onecharge.variants import why_not
 from simulator.catalogue import dialects, faults
 from simulator.core.calls import LOOKUPS
-from simulator.core.faults import Fault
+from simulator.core.faults import Fault, Need
 from simulator.core.rules import DELIVERY
 
 FIRST: Final = ("refuse", "time_out_after_commit", "time_out_before_commit")
@@ -191,9 +191,8 @@ def _edge_keys() -> Value:
 
 
 def _call(file: ServiceFile, made: Sequence[Call]) -> Factor:
-    looking = {name for name, *_ in _LOOKING}
     fitting, left_out = _fitting(
-        file, lambda kind: not kind.bends("on_delivery") and kind.name not in looking
+        file, lambda kind: not kind.bends("on_delivery") and "lookups" not in kind.needs
     )
     values = [
         Value(f"{_said(table)} at {call}", faults=({**table, **_placed(call)},))
@@ -256,11 +255,20 @@ def _fitting(
     for name, kind in sorted(faults().items(), key=_found_most_elsewhere):
         if not wanted(kind) or not kind.fair or kind.strikes_all:
             continue
-        if kind.needs_listener and not (file.webhook and file.capabilities.webhooks):
-            left_out[name] = "the service takes no events"
+        if lacking := file.capabilities.lacking(kind.needs):
+            left_out[name] = ", ".join(_WITHOUT[need] for need in lacking)
             continue
         there += [{"fault": name, **parameters} for parameters in VARIATIONS.get(name, [{}])]
     return there, left_out
+
+
+_WITHOUT: Final[Mapping[str, str]] = {
+    "webhooks": "the service takes no events",
+    "lookups": "the service never asks how a call went",
+    "upstream_keys": "the service sends no keys",
+}
+
+assert _WITHOUT.keys() == set(get_args(Need))
 
 
 def _found_most_elsewhere(named: tuple[str, type[Fault]]) -> int:

@@ -190,6 +190,10 @@ class Withhold:
 DeliveryBend = Copies | Emit | Tamper | Postpone | Withhold
 
 
+Need = Literal["webhooks", "lookups", "upstream_keys"]
+"""What not every caller does: listen for events, ask how a call went, send idempotency keys."""
+
+
 class Fault:
     """Something that goes wrong at one or more seams; see ``simulator/faults`` for all of them."""
 
@@ -197,19 +201,16 @@ class Fault:
 
     name: ClassVar[str] = "fault"
     fair: ClassVar[bool] = True
-    needs_listener: ClassVar[bool] = False
-    """Whether it comes to nothing unless somebody listens for events."""
-    needs_lookup: ClassVar[bool] = False
-    """Whether it comes to nothing unless the caller asks what became of a call."""
-    needs_key: ClassVar[bool] = False
-    """Whether it comes to nothing unless the caller sends idempotency keys."""
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    """What the caller must do, or it comes to nothing."""
     strikes_all: ClassVar[bool] = False
     """Whether it touches orders beside the one that it strikes."""
 
     def __init_subclass__(cls) -> None:
         """Name the fault as its file is named: ``LoseReply`` is ``lose_reply``."""
         cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-        cls.needs_listener |= cls.bends("on_delivery")
+        if cls.bends("on_delivery"):
+            cls.needs |= {"webhooks"}
 
     def __post_init__(self) -> None:
         """Refuse a parameter that is out of its bounds. Raises ``ValueError``."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simulator.core.calls import LOOKUPS, Call
-from simulator.core.faults import Between, Fault, Hold, Misreport
+from simulator.core.faults import Between, Fault, Hold, Misreport, Need
 from simulator.core.messages import HttpReply, Until
 
 
@@ -17,7 +17,7 @@ class DeliverBeforeCommitIsVisible(Fault):
     """
 
     fair: ClassVar[bool] = False
-    needs_listener: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"webhooks"})
 
     invisible_ms: Annotated[int, Between(1, 86_400_000)] = 1_000
     at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000

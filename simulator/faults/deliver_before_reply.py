@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simulator.core.calls import Call
-from simulator.core.faults import Between, Fault, Hold
+from simulator.core.faults import Between, Fault, Hold, Need
 from simulator.core.messages import HttpReply, Until
 
 
@@ -12,7 +12,7 @@ from simulator.core.messages import HttpReply, Until
 class DeliverBeforeReply(Fault):
     """The answer to the call waits until an endpoint has answered the event it caused."""
 
-    needs_listener: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"webhooks"})
 
     at_most_ms: Annotated[int, Between(0, 600_000)] = 10_000
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simulator.core.calls import Call
-from simulator.core.faults import Answer, Between, Fault
+from simulator.core.faults import Answer, Between, Fault, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class InFlight(Fault):
     It says so before it looks at anything, so nothing is known of what happened under the key.
     """
 
-    needs_key: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"upstream_keys"})
 
     retry_after_s: Annotated[int, Between(0, 86_400)] = 1
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simulator.core.calls import Call
-from simulator.core.faults import Answer, Fault
+from simulator.core.faults import Answer, Fault, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class KeyMismatch(Fault):
     """
 
     fair: ClassVar[bool] = False
-    needs_key: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"upstream_keys"})
 
     def on_receive(self, call: Call) -> Answer | None:
         return None if call.key is None else Answer(None, "key_mismatch")

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simulator.core.calls import LOOKUPS, Call
-from simulator.core.faults import Answer, Between, Fault
+from simulator.core.faults import Answer, Between, Fault, Need
 
 
 @dataclass(frozen=True, slots=True)
 class LookupFails(Fault):
     """Reading or listing charges is answered with an error, which says nothing about them."""
 
-    needs_lookup: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"lookups"})
 
     status: Annotated[int, Between(400, 599)] = 503
     code: str = "unavailable"

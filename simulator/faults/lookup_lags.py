@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simulator.core.calls import LOOKUPS, Call
-from simulator.core.faults import Between, Fault, Misreport
+from simulator.core.faults import Between, Fault, Misreport, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class LookupLags(Fault):
     """
 
     fair: ClassVar[bool] = False
-    needs_lookup: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"lookups"})
 
     lag_ms: Annotated[int, Between(1, 31_536_000_000)] = 5_000
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from simulator.core.calls import LOOKUPS, Call
 from simulator.core.charges import Status
-from simulator.core.faults import Fault, Misreport
+from simulator.core.faults import Fault, Misreport, Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class LookupLies(Fault):
     """A charge is shown in a status that it is not in, or said not to be there at all."""
 
     fair: ClassVar[bool] = False
-    needs_lookup: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({"lookups"})
 
     lie: Literal["absent", "declined", "cancelled", "captured"] = "absent"
 
