@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import ColumnElement, insert, select, text
 
 from reference_impl.database import OPEN
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
 from reference_impl.operation import Operation
-from reference_impl.reservation import Lease, Reservation
-from reference_impl.rows import ledger_row
+from reference_impl.reservation import Lease, Owned, Reservation
+from reference_impl.rows import as_operation, ledger_row
 from reference_impl.schema import ledger, metadata, operations
 from reference_impl.store import Store
 
@@ -32,6 +32,22 @@ class Without(Store):
                 for name in {str(each.name) for each in table.constraints} & set(self.lacks):
                     drop = f"alter table {table.name} drop constraint if exists {name}"
                     await connection.execute(text(drop))
+
+
+class LooksThenInserts(Without):
+    """A store that looks for the key where it can be ``seen``, and if it is not, inserts it."""
+
+    lacks = ("one_operation_per_key",)
+
+    def seen(self, lease: Lease) -> ColumnElement[bool]:
+        raise NotImplementedError
+
+    async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
+        known = select(operations.c.id).where(self.has_the_key(new), self.seen(lease))
+        if (await connection.execute(known)).first() is not None:
+            return None
+        inserting = insert(operations).values(row).returning(operations)
+        return Owned(as_operation((await connection.execute(inserting)).mappings().one()))
 
 
 class CreditsByWebhook(Without):

@@ -6,13 +6,10 @@ upstream key of its own. Modelled on report A16 (django-idempotency-key #61): th
 the look-up.
 """
 
-from typing import Any
+from sqlalchemy import ColumnElement, or_
 
-from sqlalchemy import insert, or_, select
-
-from reference_impl.mutants._stores import Without
-from reference_impl.reservation import Lease, Owned, Reservation
-from reference_impl.rows import as_operation
+from reference_impl.mutants._stores import LooksThenInserts
+from reference_impl.reservation import Lease
 from reference_impl.schema import operations
 
 VIOLATES = "one_charge_per_key"
@@ -21,13 +18,6 @@ REPORT = "A16"
 SHOWN_BY = "parallel_same_key"
 
 
-class Mutant(Without):
-    lacks = ("one_operation_per_key",)
-
-    async def claim(self, connection: Any, new: Reservation, row: Any, lease: Lease) -> Any:
-        free = or_(operations.c.status != "in_flight", operations.c.lease_until <= lease.now)
-        known = select(operations.c.id).where(self.has_the_key(new), free)
-        if (await connection.execute(known)).first() is not None:
-            return None
-        inserting = insert(operations).values(row).returning(operations)
-        return Owned(as_operation((await connection.execute(inserting)).mappings().one()))
+class Mutant(LooksThenInserts):
+    def seen(self, lease: Lease) -> ColumnElement[bool]:
+        return or_(operations.c.status != "in_flight", operations.c.lease_until <= lease.now)
