@@ -1,14 +1,14 @@
 """What the explorer finds and what it says, on toys that can be enumerated another way."""
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import comb
 
 from onecharge.engine.chooser import ALL_AT_ONCE, Bound, Chooser
 from onecharge.engine.course import Course
 from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
 from onecharge.engine.scheduler import Scheduler
-from tests.engine.toys import Toy, Way, two
+from tests.engine.toys import Toy, Way, times, two
 
 TWICE = "one_charge_per_key"
 OF = "of the observed statements of two requests with one key, one released at a time"
@@ -29,12 +29,6 @@ def runs_of(way: Way, patience_s: float = 20.0) -> Make:
         return Ran(TWICE if len(toy.charges) > 1 else None, course)
 
     return make
-
-
-def times(number: int) -> Callable[[], bool]:
-    """Return time for so many runs."""
-    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
-    return lambda: next(left)
 
 
 async def explore(

@@ -1,7 +1,6 @@
 """The explorer on real services and a real PostgreSQL: wrong ones found, the right one done."""
 
-import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from onecharge.engine.explorer import explored, smallest
 from onecharge.engine.stage import CHARGED_TWICE, SCOPES, Stage
 from onecharge.service_file import read_service_file
 from onecharge.world.world import standing
+from tests.engine.toys import times
 
 FILE = Path(__file__).parent / "services" / "onecharge.toml"
 TWO = SCOPES["two-requests"]
@@ -26,11 +26,6 @@ async def stage_of(guard: str, folder: Path) -> AsyncIterator[Stage]:
         await clean_control(world, seed=1)
         async with Stage.set_up(world, TWO, seed=1, bound_s=10, repeat="") as stage:
             yield stage
-
-
-def times(number: int) -> Callable[[], bool]:
-    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
-    return lambda: next(left)
 
 
 async def test_the_right_one_is_exhausted_and_holds(tmp_path: Path) -> None:

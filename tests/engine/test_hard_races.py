@@ -1,7 +1,5 @@
 """Hard races of real services are found, each in its scope, and explained by what was seen."""
 
-import itertools
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from onecharge.history.assembly import case_of
 from onecharge.world.postgres import Postgres
 from onecharge.world.redis import redis_program
 from tests.engine.races import RACES, Race, stage_of, world_of
+from tests.engine.toys import times
 
 HERE = [
     "local_lock",
@@ -25,11 +24,6 @@ HERE = [
     pytest.param("gives_up", marks=pytest.mark.museum),  # its troubles take their time to heal
 ]
 """Those of two requests in one statement are found in ``test_exploring_services.py``."""
-
-
-def times(number: int) -> Callable[[], bool]:
-    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
-    return lambda: next(left)
 
 
 @pytest.mark.parametrize("name", HERE)

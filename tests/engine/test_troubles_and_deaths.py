@@ -1,7 +1,5 @@
 """Services that are wrong only when something goes wrong: found by a single move, in one kill."""
 
-import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +7,7 @@ from onecharge.engine.explorer import Explored, explored, smallest
 from onecharge.engine.stage import CHARGED_TWICE, Stage, kind_of
 from onecharge.world.postgres import Postgres
 from tests.engine.races import RACES, stage_of, world_of
-
-
-def times(number: int) -> Callable[[], bool]:
-    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
-    return lambda: next(left)
+from tests.engine.toys import times
 
 
 async def explore(stage: Stage) -> Explored:

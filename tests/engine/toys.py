@@ -1,6 +1,7 @@
 """Services of no process: what they do with their store are stops, what they know is a set."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 
 from onecharge.engine.boundaries import stop
@@ -53,3 +54,9 @@ def two(toy: Toy, way: Way) -> list[Operation]:
         Operation("client:1", "POST /charges", lambda: way(toy, 1)),
         Operation("client:2", "POST /charges", lambda: way(toy, 2)),
     ]
+
+
+def times(number: int) -> Callable[[], bool]:
+    """Return what tells so many times that there is time for another run."""
+    left = itertools.chain(itertools.repeat(True, number), itertools.repeat(False))
+    return lambda: next(left)
