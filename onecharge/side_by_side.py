@@ -9,6 +9,7 @@ Rule 3: sharing may change how long it takes and nothing else. What is left open
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from onecharge.history.records import Record
 from onecharge.scenario_file import Scenario
 from onecharge.steps import PressLate, Wait
 from onecharge.verdict import ScenarioVerdict
@@ -19,7 +20,7 @@ AT_ONCE: Final = 6
 _LATE_PRESS_MS: Final = 300
 """One order's part of a sweep: they follow one after the other."""
 
-_LIVENESS: Final = frozenset({"every_order_settles", "quiet_after_convergence"})
+LIVENESS: Final = frozenset({"every_order_settles", "quiet_after_convergence"})
 """The invariants by which somebody may only have been late."""
 
 
@@ -51,4 +52,15 @@ def to_be_confirmed(verdict: ScenarioVerdict) -> bool:
     if verdict.verdict == "unknown":
         return True
     violated = {one.name for one in verdict.invariants if one.judgement.violations}
-    return bool(violated) and violated <= _LIVENESS
+    return bool(violated) and violated <= LIVENESS
+
+
+def money_of_nobody(records: Iterable[Record]) -> str | None:
+    """Say what money moved while several were on and named the order of none.
+
+    ``records`` are those that belong to no scenario's history.
+    """
+    taken = {r.value["charge"] for r in records if r.what == "charge.captured"}
+    if not taken:
+        return None
+    return f"{len(taken)} real charge(s) made side by side name no order: {', '.join(taken)}"

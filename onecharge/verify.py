@@ -24,7 +24,7 @@ from onecharge.exploring.batches import gathered
 from onecharge.exploring.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
-from onecharge.side_by_side import arranged, to_be_confirmed
+from onecharge.side_by_side import arranged, money_of_nobody, to_be_confirmed
 from onecharge.stored_run import ALONE, CONTROL_AGAIN, MANIFEST, RUNS, TROUBLE, trouble_in
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
@@ -272,7 +272,7 @@ class Run:
             trouble = self._interrupted
             raise
         finally:
-            untied = _untied(world, plays)
+            untied = money_of_nobody(world.recorder.records) if len(plays) > 1 else None
             for play in plays:
                 self._judge(play, trouble or untied)
         in_doubt = [play for play in plays if confirm and to_be_confirmed(self._verdict_on(play))]
@@ -332,16 +332,6 @@ class Run:
             },
         }
         (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
-
-
-def _untied(world: World, plays: Sequence[Play]) -> str | None:
-    """Say what money moved while several were on and named the order of none."""
-    if len(plays) < 2:
-        return None
-    taken = {r.value["charge"] for r in world.recorder.records if r.what == "charge.captured"}
-    if not taken:
-        return None
-    return f"{len(taken)} real charge(s) made side by side name no order: {', '.join(taken)}"
 
 
 def new_run_folder(seed: int, parent: Path = RUNS) -> Path:

@@ -20,6 +20,7 @@ from onecharge.combinations.rows import Pair, Place, Row, Space
 from onecharge.combinations.values import Call
 from onecharge.combinations.writing import scenario_of
 from onecharge.control import NAME as CONTROL
+from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.healing import CONFIRM
 from onecharge.history.reading import read_segment
 from onecharge.scenario_file import Scenario
@@ -28,9 +29,6 @@ from onecharge.world.world import World
 
 Within = Callable[[], bool]
 """Tells whether there is time for more."""
-
-REPEATS: Final = 20
-"""So often a combination is repeated to say how often it breaks the service."""
 
 _ALONE: Final = 2
 _FEW: Final = 3
@@ -227,7 +225,7 @@ class Combinations:
             alone = await self.playing.alone(seen.row, "alone")
             if alone.kind == seen.kind:
                 return alone
-        repeated = await self.playing.together([seen.row] * REPEATS, "repeated")
+        repeated = await self.playing.together([seen.row] * MOST_REPEATS, "repeated")
         return next((one for one in repeated if one.kind == seen.kind), None)
 
     def _found(self, judged: Judged, level: Level) -> Found:

@@ -8,7 +8,6 @@ Rule 2: a value came about if the history shows it: its faults fired, its press 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from onecharge.combinations.factors import calls_in
 from onecharge.combinations.rows import Pair, Place, Row, Space
@@ -19,11 +18,9 @@ from onecharge.engine.stage import kind_of
 from onecharge.history.records import Record
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario
+from onecharge.side_by_side import LIVENESS, money_of_nobody
 from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.world import World
-
-LATENESS: Final = frozenset({"every_order_settles", "quiet_after_convergence"})
-"""The invariants by which somebody may only have been late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ class Judged:
     def late(self) -> bool:
         """Whether it may be that others beside it made it late, and nothing else."""
         violated = {one.name for one in self.verdict.invariants if one.judgement.violations}
-        return violated <= LATENESS if violated else bool(self.verdict.reasons)
+        return violated <= LIVENESS if violated else bool(self.verdict.reasons)
 
 
 class Playing:
@@ -92,7 +89,7 @@ class Playing:
             StagedPlay(self._world, self._scenario(row, label), self._seed, bound_s) for row in rows
         ]
         await perform_staged(self._world, plays, self._seed)
-        untied = self._untied() if len(plays) > 1 else None
+        untied = money_of_nobody(self._world.recorder.records) if len(plays) > 1 else None
         return [self._judged(row, play, untied) for row, play in zip(rows, plays, strict=True)]
 
     async def alone(self, row: Row, label: str) -> Judged:
@@ -114,15 +111,6 @@ class Playing:
             for row, play, judged in over
             if any(record.lane == "provider" for record in play.recorder.records[judged:])
         ]
-
-    def _untied(self) -> str | None:
-        """Say what money moved that names no order, while several were on: it may be anybody's."""
-        taken = {
-            record.value["charge"]
-            for record in self._world.recorder.records
-            if record.what == "charge.captured"
-        }
-        return f"{len(taken)} real charge(s) made side by side name no order" if taken else None
 
     def _judged(self, row: Row, play: Play, untied: str | None = None) -> Judged:
         records = play.recorder.records

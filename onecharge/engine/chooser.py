@@ -122,6 +122,11 @@ class Replay:
         return 0
 
     @property
+    def all_at_once(self) -> bool:
+        """Whether the recording let everything go at once somewhere: it must be on offer again."""
+        return any(choice.takes == ALL_AT_ONCE for choice in self._choices)
+
+    @property
     def unread(self) -> int:
         """How many deviations of the tape lie beyond the end of the run."""
         return sum(choice.deviates for choice in self._choices[self._place :])

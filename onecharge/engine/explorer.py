@@ -280,8 +280,8 @@ async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
     """Shrink what was found by making the runs again; flakiness is allowed for."""
 
     async def run(tape: Tape) -> str | None:
-        all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
-        ran = await make(Replay(tape), all_at_once)
+        replay = Replay(tape)
+        ran = await make(replay, replay.all_at_once)
         return ran.kind if ran.tape is None else None  # else it says what an earlier run came to
 
     return await shrunk(found.tape, found.kind, run, most_runs=most_runs)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from onecharge.engine.chooser import ALL_AT_ONCE, KILL, RELEASE, Asked, Chooser, Replay, Taping
+from onecharge.engine.chooser import KILL, RELEASE, Asked, Chooser, Replay, Taping
 from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
 from onecharge.engine.listening import LISTEN_S
 from onecharge.engine.retold import retold
@@ -176,7 +176,7 @@ class Exploration:
         self.parts.add(part)
 
     async def _found(self, stage: Stage, coverage: Coverage, until_s: float) -> Found | None:
-        half_s = self._clock() + SYSTEMATIC * (until_s - self._clock())
+        by_chance_s = self._clock() + SYSTEMATIC * (until_s - self._clock())
 
         def within(end_s: float) -> bool:
             return stage.violated is None and (coverage.runs == 0 or self._clock() < end_s)
@@ -192,7 +192,7 @@ class Exploration:
         result = await explored(
             make,
             coverage,
-            systematically=lambda: within(half_s),
+            systematically=lambda: within(by_chance_s),
             by_chance=lambda: within(until_s),
             bound=self._budget.bound,
             seed=self._seed,
@@ -312,9 +312,9 @@ def _course(asked: Sequence[Asked]) -> list[str]:
 
 async def replayed(stage: Stage, tape: Tape) -> Taping:
     """Make one run by a tape and return what it was asked and answered."""
-    taping = Taping(Replay(tape))
-    all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
-    await stage.make(taping, all_at_once)
+    replay = Replay(tape)
+    taping = Taping(replay)
+    await stage.make(taping, replay.all_at_once)
     return taping
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from onecharge.engine.chooser import ALL_AT_ONCE, Replay
+from onecharge.engine.chooser import Replay
 from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
 from onecharge.engine.stage import Stage
 from onecharge.engine.tape import Tape
@@ -54,8 +54,8 @@ async def _fail(stage: Stage, tapes: Sequence[Tape], kind: str) -> list[bool]:
     stage.batch = _ALL  # we say ourselves when to judge
     orders = []
     for tape in tapes:
-        all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
-        await stage.make(Replay(tape), all_at_once)
+        replay = Replay(tape)
+        await stage.make(replay, replay.all_at_once)
         orders.append(next(reversed(stage.tapes)))
     verdict = await stage.judged()
     assert verdict is not None, "judged, and nothing was run"

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.chooser import ALL_AT_ONCE, Replay
+from onecharge.engine.chooser import Replay
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
 from onecharge.exploring.counterexample import Counterexample
@@ -74,13 +74,12 @@ class Repetition:
 
     async def _repeated(self, stage: Stage, part: Part) -> Part:
         kind, tape = self._example.file.violates, self._example.tape
-        all_at_once = any(choice.takes == ALL_AT_ONCE for choice in tape.choices)
         stage.batch = _ALL  # judged when all are over
         departures: Counter[str] = Counter()
         astray = 0
         for _ in range(REPEATS):
             replay = Replay(tape)
-            await stage.make(replay, all_at_once)
+            await stage.make(replay, replay.all_at_once)
             departed = replay.departures or ["it was over before"] * bool(replay.unread)
             departures.update(departed[:1])
             astray += bool(departed)
