@@ -1,8 +1,9 @@
 """What there is, as tables: for ``onecharge list`` and for the README, from the same rows.
 
-``python -m onecharge.catalogues README.md`` writes the tables anew, each between its marks:
-``<!-- table: scenarios -->`` and ``<!-- end -->``. The table of benchmarks is the README's alone;
-it says what ``benchmarks/figures`` says, one file for each benchmark, written by its ``--json``.
+``python -m onecharge.catalogues README.md docs/figures.md`` writes the tables anew, each between
+its marks: ``<!-- table: scenarios -->`` and ``<!-- end -->``. What was measured stands in
+``benchmarks/figures``, one file for each benchmark, written by its ``--json``: the README tells
+what has a target, and of races what became of each; ``docs/figures.md`` tells all of it.
 """
 
 import inspect
@@ -113,15 +114,58 @@ def _mutants() -> Table:
     return Table("Mutants", headers, tuple(rows))
 
 
-def _benchmarks() -> Table:
-    rows = []
+@dataclass(frozen=True)
+class _Figure:
+    """One measured value. ``name`` is what was measured, ``measured`` the value with its unit."""
+
+    name: str
+    measured: str
+    target: str
+
+
+def _figures(path: Path) -> tuple[str, list[_Figure]]:
+    """Return what one benchmark found, and its title with the day it was run."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    units, targets = told["units"], told["targets"]
+    figures = [
+        _Figure(name, f"{_number(value)} {units[name]}".rstrip(), targets.get(name, ""))
+        for name, value in told["figures"].items()
+    ]
+    return f"**{told['title']}** ({told['when']}, Python {told['python']})", figures
+
+
+def _number(value: float) -> str:
+    whole = abs(value) >= 1_000 or value == int(value)
+    return f"{value:,.0f}" if whole else f"{value:.3f}"
+
+
+def _all_figures() -> Table:
+    rows: list[tuple[str, ...]] = []
     for path in sorted(FIGURES.glob("*.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        rows.append((f"**{told['title']}**", f"{told['when']}, Python {told['python']}", ""))
-        for name, value in told["figures"].items():
-            measured = f"{value:,.0f}" if value >= 1_000 else f"{value:.3f}"
-            rows.append((name, f"{measured} {told['units'][name]}", told["targets"].get(name, "")))
-    return Table("Benchmarks", ("figure", "measured", "target"), tuple(rows), names=False)
+        title, figures = _figures(path)
+        rows.append((title, "", ""))
+        rows += [(each.name, each.measured, each.target) for each in figures]
+    return Table("Figures", _MEASURED, tuple(rows), names=False)
+
+
+def _benchmarks() -> Table:
+    rows: list[tuple[str, ...]] = []
+    for path in sorted(set(FIGURES.glob("*.json")) - {_RACES}):
+        title, figures = _figures(path)
+        rows.append((title, "", ""))
+        rows += [(each.name, each.measured, each.target) for each in figures if each.target]
+    return Table("Benchmarks", _MEASURED, tuple(rows), names=False)
+
+
+def _races() -> Table:
+    """One row for each race: its figures are named ``races: which race: what of it``."""
+    rows: dict[str, dict[str, str]] = {}
+    for figure in _figures(_RACES)[1]:
+        _, race, what = figure.name.split(": ")
+        rows.setdefault(race, {})[what] = figure.measured
+    columns = tuple(dict.fromkeys(what for row in rows.values() for what in row))
+    told = [(race, *(row.get(what, "") for what in columns)) for race, row in rows.items()]
+    return Table("Races", ("race", *columns), tuple(told), names=False)
 
 
 def _service_file() -> Table:
@@ -152,8 +196,15 @@ CATALOGUES: Final[dict[str, Callable[[], Table]]] = {
     "invariants": _invariants,
     "mutants": _mutants,
 }
-TABLES: Final = CATALOGUES | {"benchmarks": _benchmarks, "service_file": _service_file}
+TABLES: Final = CATALOGUES | {
+    "benchmarks": _benchmarks,
+    "figures": _all_figures,
+    "races": _races,
+    "service_file": _service_file,
+}
 FIGURES: Final = Path(__file__).parents[1] / "benchmarks" / "figures"
+_RACES: Final = FIGURES / "races.json"
+_MEASURED: Final = ("figure", "measured", "target")
 
 _MARKED: Final = re.compile(
     rf"(<!-- table: ({'|'.join(TABLES)}) -->)\n.*?(<!-- end -->)", re.DOTALL

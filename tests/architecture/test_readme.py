@@ -20,6 +20,8 @@ from onecharge.catalogues import (
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+PAGES = {what: ROOT / "docs" / "figures.md" if what == "figures" else README for what in TABLES}
+"""Where each table stands."""
 FOLDERS = {
     "scenarios": "scenarios/*.toml",
     "faults": "simulator/faults/*.py",
@@ -51,19 +53,29 @@ def test_every_figure_that_was_measured_has_its_row() -> None:
     names = {name for figures in measured for name in figures}
 
     assert names
-    assert names <= {row[0] for row in table_of("benchmarks").rows}
+    assert names <= {row[0] for row in table_of("figures").rows}
+
+
+def test_the_readme_tells_every_figure_that_has_a_target_or_is_of_a_race() -> None:
+    told = {path: json.loads(path.read_text()) for path in FIGURES.glob("*.json")}
+    races = told.pop(FIGURES / "races.json")["figures"]
+    wanted = {name for each in told.values() for name in each["targets"]}
+
+    assert wanted == {name for name, measured, _ in table_of("benchmarks").rows if measured}
+    assert {name.split(": ")[1] for name in races} == {row[0] for row in table_of("races").rows}
 
 
 @every_table
-def test_the_readme_has_its_table_once(what: str) -> None:
-    assert README.read_text().count(f"<!-- table: {what} -->") == 1
+def test_every_table_stands_on_its_page_once(what: str) -> None:
+    assert PAGES[what].read_text().count(f"<!-- table: {what} -->") == 1
 
 
 @every_table
-def test_the_tables_of_the_readme_are_current(what: str) -> None:
+def test_the_tables_are_current(what: str) -> None:
     block = f"<!-- table: {what} -->\n\n{as_markdown(table_of(what))}\n\n<!-- end -->"
 
-    assert block in README.read_text(), "run: python -m onecharge.catalogues README.md"
+    page = PAGES[what].read_text()
+    assert block in page, "run: python -m onecharge.catalogues README.md docs/figures.md"
 
 
 def test_a_table_in_markdown_sets_names_as_code_and_keeps_its_columns() -> None:
