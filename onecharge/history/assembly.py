@@ -51,6 +51,10 @@ def case_of(records: Iterable[Record]) -> Case:
     return _Assembly().read(records)
 
 
+_LANES: Final = frozenset({"provider", "webhook", "fault", "judge"})
+"""The lanes that there is one of; of the others, the name before the colon says whose they are."""
+
+
 class _Assembly:
     """Turns records into a case, one at a time."""
 
@@ -64,10 +68,13 @@ class _Assembly:
         record: Record | None = None
         meaning = _TAKES.get
         for record in records:
-            lane = record.lane.partition(":")[0]
+            lane = record.lane
+            if lane not in _LANES:
+                lane = lane.partition(":")[0]
             if take := meaning((lane, record.kind, record.value.get("what", ""))):
                 take(self, record)
-            case.began_ns = case.began_ns or record.time_ns
+            if not case.began_ns:
+                case.began_ns = record.time_ns
         case.ended_ns = 0 if record is None else record.time_ns
         billed = {event.order for event in case.events.values() if event.type == INVOICE_DUE}
         case.sent = [each for each in case.orders.values() if each.attempts or each.order in billed]
@@ -90,8 +97,8 @@ class _Assembly:
         if not story.attempts and not story.amount_minor:
             story.amount_minor, story.currency = attempt.amount_minor, attempt.currency
         story.tenant = story.tenant or attempt.tenant
-        if attempt.customer:
-            story.customers.add(attempt.customer)
+        if attempt.customer and attempt.customer not in story.customers:
+            story.customers += (attempt.customer,)
         story.attempts.append(attempt)
 
     def ask(self, record: Record) -> None:
@@ -99,37 +106,38 @@ class _Assembly:
         story.others.append(self._attempt(record, story, len(story.others) + 1))
 
     def _attempt(self, record: Record, story: OrderStory, number: int) -> Attempt:
-        value = record.value
+        said = record.value.get
         attempt = Attempt(
             lane=record.lane,
-            number=value.get("attempt", number),
+            number=said("attempt", number),
             invoked=record.index,
             tenant=record.tenant,
             key=record.key,
-            amount_minor=value.get("amount_minor") or 0,
-            currency=value.get("currency") or "",
-            customer=value.get("customer"),
-            variant=value.get("variant", "same"),
-            operation=value["what"],
+            amount_minor=said("amount_minor") or 0,
+            currency=said("currency") or "",
+            customer=said("customer"),
+            variant=said("variant", "same"),
+            operation=record.value["what"],
         )
         self._waiting[record.index] = story, attempt
         return attempt
 
     def answer(self, record: Record) -> None:
+        said = record.value.get
         waiting = self._waiting.pop(-1 if record.cause is None else record.cause, None)
         if waiting is None:
             return
         story, attempt = waiting
-        value = record.value
-        answer = attempt.answer = Answer(
+        answer = Answer(
             index=record.index,
-            outcome=value.get("outcome", "unknown"),
-            status=value.get("status"),
-            charge=value.get("charge"),
-            provider_charge=value.get("provider_charge"),
-            error=value.get("error"),
-            stable=value.get("stable"),
+            outcome=said("outcome", "unknown"),
+            status=said("status"),
+            charge=said("charge"),
+            provider_charge=said("provider_charge"),
+            error=said("error"),
+            stable=said("stable"),
         )
+        attempt.hear(answer)
         # A customer who asks how it went is told as well as one who presses.
         told = attempt.operation == "charge" or (
             attempt.operation == "read" and attempt.variant == "same"
@@ -140,47 +148,49 @@ class _Assembly:
     # What the provider saw and did.
 
     def receive(self, record: Record) -> None:
-        name = _text(record, "call")
+        said = record.value.get
+        name = said("call", "")
         self.case.calls[name] = Call(
             id=name,
-            operation=record.value.get("operation", "unknown"),
+            operation=said("operation", "unknown"),
             received=record.index,
             order=record.order,
             account=record.tenant,
             key=record.key,
-            mentions=tuple(record.value.get("mentions", ())),
+            mentions=tuple(said("mentions", ())),
         )
 
     def release(self, record: Record) -> None:
-        if call := self.case.calls.get(_text(record, "call")):
-            call.released_because = record.value.get("reason")
+        said = record.value.get
+        if call := self.case.calls.get(said("call", "")):
+            call.released_because = said("reason")
 
     def reply(self, record: Record) -> None:
-        if call := self.case.calls.get(_text(record, "call")):
-            value = record.value
+        said = record.value.get
+        if call := self.case.calls.get(said("call", "")):
             call.ended = record.index
-            call.status = value.get("status")
-            call.replayed = bool(value.get("replayed"))
-            call.charge = value.get("charge") or call.charge
-            call.dropped = value.get("how", "drop") if record.kind == "drop" else None
+            call.status = said("status")
+            call.replayed = bool(said("replayed"))
+            call.charge = said("charge") or call.charge
+            call.dropped = said("how", "drop") if record.kind == "drop" else None
 
     def effect(self, record: Record) -> None:
-        value = record.value
-        name = _text(record, "charge")
+        said = record.value.get
+        name = said("charge", "")
         charge = self.case.charges.get(name)
         if charge is None:
-            call = self.case.calls.get(_text(record, "call"))
+            call = self.case.calls.get(said("call", ""))
             charge = self.case.charges[name] = _born(name, record, call)
             if call:
                 call.charge = name
-        amount_minor = value.get("amount_minor", 0)
+        amount_minor = said("amount_minor", 0)
         match record.what:
             case "charge.captured":
                 charge.captured = record.index if charge.captured is None else charge.captured
                 charge.captured_minor += amount_minor
             case "charge.refunded":
                 charge.refunded_minor += amount_minor
-                refund = Refund(record.index, amount_minor, value.get("call"), record.key)
+                refund = Refund(record.index, amount_minor, said("call"), record.key)
                 charge.refunds.append(refund)
             case "charge.declined":
                 charge.declined = record.index
@@ -188,24 +198,25 @@ class _Assembly:
                 pass  # authorised, pending, cancelled: no money moved
 
     def event(self, record: Record) -> None:
-        name = _text(record, "event")
+        said = record.value.get
+        name = said("event", "")
         self.case.events[name] = Event(
             id=name,
-            type=record.value.get("type", ""),
+            type=said("type", ""),
             created=record.index,
-            charge=record.value.get("charge"),
+            charge=said("charge"),
             order=record.order,
         )
 
     def deliver(self, record: Record) -> None:
-        value = record.value
+        said = record.value.get
         delivering = Delivering(
-            attempt=_text(record, "attempt"),
-            endpoint=str(value.get("url") or value.get("delivery") or ""),
-            event=_text(record, "event"),
+            attempt=said("attempt", ""),
+            endpoint=str(said("url") or said("delivery") or ""),
+            event=said("event", ""),
             sent=record.index,
-            forged=bool(value.get("forged")),
-            faults=(str(value["fault"]),) if value.get("fault") else (),
+            forged=bool(said("forged")),
+            faults=(str(said("fault")),) if said("fault") else (),
         )
         self._delivering[delivering.attempt] = delivering
         event = self.case.events.get(delivering.event)
@@ -216,23 +227,24 @@ class _Assembly:
             event.attempts.append(delivering)
 
     def delivered(self, record: Record) -> None:
-        if delivering := self._delivering.get(_text(record, "attempt")):
+        said = record.value.get
+        if delivering := self._delivering.get(said("attempt", "")):
             delivering.ended = record.index
             delivering.acknowledged = record.kind == "ok"
-            delivering.status = record.value.get("status")
+            delivering.status = said("status")
 
     def fired(self, record: Record) -> None:
-        value = record.value
-        if struck := self._delivering.get(_text(record, "attempt")):
-            struck.faults += (_text(record, "fault"),)
+        said = record.value.get
+        if struck := self._delivering.get(said("attempt", "")):
+            struck.faults += (said("fault", ""),)
         self.case.firings.append(
             Firing(
                 index=record.index,
-                rule=_text(record, "rule"),
-                fault=_text(record, "fault"),
-                seam=_text(record, "seam"),
+                rule=said("rule", ""),
+                fault=said("fault", ""),
+                seam=said("seam", ""),
                 order=record.order,
-                call=value.get("call"),
+                call=said("call"),
             )
         )
 
@@ -244,7 +256,7 @@ class _Assembly:
             self._announce(planted)
 
     def phase(self, record: Record) -> None:
-        self.case.phases.setdefault(_text(record, "phase"), record.index)
+        self.case.phases.setdefault(record.value.get("phase", ""), record.index)
 
     def converged(self, record: Record) -> None:
         self.case.converged = convergence_in(record)
@@ -266,7 +278,8 @@ class _Assembly:
         self.case.expiries.append(record.index)
 
     def unbalanced(self, record: Record) -> None:
-        self.case.ledger_trouble.append(str(record.value.get("says", "it does not balance")))
+        says = record.value.get("says", "it does not balance")
+        self.case.ledger_trouble.append(str(says))
 
     def crash(self, record: Record) -> None:
         self.case.crashes.append(record.index)
@@ -277,7 +290,7 @@ class _Assembly:
         story.amount_minor = planted.get("amount_minor", 0)
         story.currency = planted.get("currency", "")
         if customer := planted.get("customer"):
-            story.customers.add(customer)
+            story.customers += (customer,)
 
 
 _TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] = {
@@ -310,21 +323,21 @@ _TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] =
 
 
 def _born(name: str, record: Record, call: Call | None) -> Charge:
-    value = record.value
+    said = record.value.get
     return Charge(
         id=name,
         created=record.index,
         began=call.received if call else record.index,
-        call=value.get("call"),
+        call=said("call"),
         key=record.key,
         account=record.tenant,
-        amount_minor=value.get("amount_minor", 0),
-        currency=value.get("currency", ""),
-        customer=value.get("customer"),
-        reference=value.get("reference") or record.order,
-        intent=value.get("intent"),
-        mentions=tuple(value.get("mentions", ())),
-        key_honoured=value.get("key_honoured", True),
+        amount_minor=said("amount_minor", 0),
+        currency=said("currency", ""),
+        customer=said("customer"),
+        reference=said("reference") or record.order,
+        intent=said("intent"),
+        mentions=tuple(said("mentions", ())),
+        key_honoured=said("key_honoured", True),
     )
 
 
@@ -335,7 +348,3 @@ def _imbalances(charges: Iterable[Charge]) -> list[str]:
         for charge in charges
         if charge.kept_minor < 0
     ]
-
-
-def _text(record: Record, name: str) -> str:
-    return str(record.value.get(name, ""))

@@ -134,30 +134,28 @@ def _records(path: Path) -> Iterator[Record]:
         index = 0
         while lines := file.read(_AT_ONCE) + file.readline():
             whole = lines[: lines.rfind(b"\n") + 1]
-            for record in _read_together(path, whole, index):
-                if record.index != index:
-                    raise HistoryError(
-                        f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
-                        "a line is missing or was moved"
-                    )
-                yield record
-                index += 1
+            try:
+                records = from_lines(whole, index)
+            except ValueError:
+                yield from _one_by_one(path, whole, index)
+                index += whole.count(b"\n")
+            else:
+                yield from records
+                index += len(records)
             if len(whole) < len(lines):
                 return  # torn: nobody has seen a consequence of it
 
 
-def _read_together(path: Path, lines: bytes, index: int) -> Iterable[Record]:
-    """Read whole lines, of which the first should be record ``index``."""
-    try:
-        return from_lines(lines)
-    except ValueError:
-        return _one_by_one(path, lines, index)
-
-
-def _one_by_one(path: Path, lines: bytes, index: int) -> Iterator[Record]:
-    """Read the lines up to the one that is damaged, and say which it is."""
-    for number, line in enumerate(lines.split(b"\n")[:-1], index + 2):
+def _one_by_one(path: Path, lines: bytes, first: int) -> Iterator[Record]:
+    """Read the lines up to the one that is damaged or not in its place, and say which it is."""
+    for index, line in enumerate(lines.split(b"\n")[:-1], first):
         try:
-            yield from_line(line)
+            record = from_line(line)
         except ValueError as error:
-            raise HistoryError(f"{path}, line {number}: damaged: {error}") from error
+            raise HistoryError(f"{path}, line {index + 2}: damaged: {error}") from error
+        if record.index != index:
+            raise HistoryError(
+                f"{path}, line {index + 2}: record {record.index} where {index} belongs: "
+                "a line is missing or was moved"
+            )
+        yield record

@@ -90,14 +90,18 @@ def from_line(line: str | bytes) -> Record:
     return record
 
 
-def from_lines(lines: bytes) -> Sequence[Record]:
-    """Read many lines at once; ``ValueError`` if any of them has to be looked at by itself."""
+def from_lines(lines: bytes, first: int) -> Sequence[Record]:
+    """Read many lines at once, which should hold the records from ``first`` on.
+
+    ``ValueError`` if any of them has to be looked at by itself.
+    """
     records: list[Record] = _QUICK.decode_lines(lines)
     if len(records) != lines.count(b"\n"):
         raise ValueError("not one record in each line")
-    for record in records:
-        if record.cause is not None and not 0 <= record.cause < record.index:
-            raise ValueError("a cause does not come before what it caused")
+    for index, record in enumerate(records, first):
+        cause = record.cause
+        if record.index != index or (cause is not None and not 0 <= cause < index):
+            raise ValueError("a record is not in its place, or does not come after its cause")
     return records
 
 

@@ -84,10 +84,11 @@ class Attempt(msgspec.Struct, gc=False):
     variant: Variant = "same"
     operation: Operation = "charge"
     answer: Answer | None = None
+    outcome: Outcome = "unknown"
 
-    @property
-    def outcome(self) -> Outcome:
-        return "unknown" if self.answer is None else self.answer.outcome
+    def hear(self, answer: Answer) -> None:
+        """Take what its client was told."""
+        self.answer, self.outcome = answer, answer.outcome
 
     @property
     def open(self) -> bool:
@@ -189,6 +190,12 @@ class Charge(msgspec.Struct, gc=False):
         """What was taken and not given back."""
         return self.captured_minor - self.refunded_minor
 
+    def is_as_asked(self, attempt: Attempt) -> bool:
+        """Whether it is for the money that an attempt asked for."""
+        return self.amount_minor == attempt.amount_minor and (
+            self.currency == attempt.currency or self.currency.upper() == attempt.currency.upper()
+        )
+
 
 class Delivering(msgspec.Struct, gc=False):
     """One attempt to tell the service of an event. ``endpoint`` is the address it went to.
@@ -271,14 +278,15 @@ class OrderStory(msgspec.Struct, gc=False):
     """Everything that was seen of one order. Lists are in the order of the history.
 
     ``attempts`` are the requests to be charged, ``others`` those to refund, capture or read.
-    ``beliefs`` are all that the service said of it, one after the other.
+    ``beliefs`` are all that the service said of it, one after the other, ``customers`` all that it
+    was sent for.
     """
 
     order: str
     tenant: str | None = None
     amount_minor: int = 0
     currency: str = ""
-    customers: set[str] = set()
+    customers: tuple[str, ...] = ()
     attempts: list[Attempt] = []
     answers: list[Answer] = []
     others: list[Attempt] = []
@@ -297,7 +305,7 @@ class OrderStory(msgspec.Struct, gc=False):
     @property
     def keys(self) -> tuple[str, ...]:
         """The client keys it was sent under, without repeats."""
-        return tuple({a.key: None for a in self.attempts if a.key is not None})
+        return tuple(dict.fromkeys(a.key for a in self.attempts if a.key is not None))
 
     @property
     def asked_how(self) -> list[Attempt]:

@@ -46,9 +46,10 @@ def judge(case: Case) -> Judgement:
     judged = 0
     violations: list[Violation] = []
     reasons: list[str] = []
+    read_back = case.read_back
     for story in case.sent:
         judged += _definite_words(story)
-        if violation := _lie_about(case, story):
+        if violation := _lie_about(story, read_back=read_back):
             if case.unattributed and not story.real_charges:
                 reasons.append(f"{violation.says}; but some charges could not be tied to an order")
             else:
@@ -63,7 +64,7 @@ def _definite_words(story: OrderStory) -> bool:
     return any(answer.terminal for answer in story.answers)
 
 
-def _lie_about(case: Case, story: OrderStory) -> Violation | None:
+def _lie_about(story: OrderStory, *, read_back: bool) -> Violation | None:
     """Return the first lie about an order: one is enough to tell."""
     told = {attempt.outcome for attempt in story.attempts}
     found = None
@@ -73,8 +74,10 @@ def _lie_about(case: Case, story: OrderStory) -> Violation | None:
         found = found or _false_decline(story)
     if told <= _DEFINITE:
         found = found or _charge_from_nowhere(story)
-    if case.read_back:
-        found = found or _false_refund(story) or _false_belief(story)
+    if read_back:
+        if story.others:
+            found = found or _false_refund(story)
+        found = found or _false_belief(story)
     return found
 
 
@@ -107,8 +110,7 @@ def _behind(
     if not before:
         late = " by then" if story.real_charges else ""
         return f"no money was taken{late}", API_TO_PROVIDER, _SUCCESS_GUARD
-    wanted = (attempt.amount_minor, attempt.currency.upper())
-    if all((charge.amount_minor, charge.currency.upper()) != wanted for charge in before):
+    if not any(charge.is_as_asked(attempt) for charge in before):
         taken = money(before[0].amount_minor, before[0].currency)
         asked = money(attempt.amount_minor, attempt.currency)
         return f"{taken} was taken instead of {asked}", CLIENT_TO_API, GUARDS[CLIENT_TO_API]
@@ -189,8 +191,6 @@ def _charge_from_nowhere(story: OrderStory) -> Violation | None:
 
 def _false_refund(story: OrderStory) -> Violation | None:
     """Report a refund that was granted and never made, once there was time to make it."""
-    if not story.others:
-        return None
     granted = {
         attempt.key or attempt.lane: attempt
         for attempt in story.refunds_asked
@@ -247,10 +247,11 @@ def _false_belief(story: OrderStory) -> Violation | None:
 def _without_money(story: OrderStory, belief: Belief, real: list[Charge]) -> str | None:
     if not real:
         return "the service believes it succeeded, but no money was taken"
-    knows = belief.refunds or belief.refunded_minor or story.refunds_asked
-    if not knows and not any(charge.kept_minor for charge in real):
-        return f"the service believes it succeeded, but {real[0].id} was given back"
-    amounts = {charge.captured_minor for charge in real}
+    if not any(charge.kept_minor for charge in real):
+        knows = belief.refunds or belief.refunded_minor or story.refunds_asked
+        if not knows:
+            return f"the service believes it succeeded, but {real[0].id} was given back"
+    amounts = [charge.captured_minor for charge in real]
     if belief.amount_minor is not None and belief.amount_minor not in amounts:
         believed = money(belief.amount_minor, story.currency)
         return f"the service believes {believed} was taken, but {_taken(real[0])}"

@@ -55,38 +55,49 @@ def judge(case: Case) -> Judgement:
 def _alike(case: Case) -> list[list[OrderStory]]:
     """Return the groups of orders that nothing but their references and keys tells apart."""
     groups: dict[tuple[object, ...], list[OrderStory]] = {}
+    firsts: dict[tuple[object, ...], OrderStory] = {}
     for story in case.sent:
         if story.customers:
-            looks = (story.tenant, story.amount_minor, story.currency, frozenset(story.customers))
-            groups.setdefault(looks, []).append(story)
-    return [group for group in groups.values() if len(group) > 1]
+            looks = (story.tenant, story.amount_minor, story.currency, *sorted(story.customers))
+            first = firsts.setdefault(looks, story)
+            if first is not story:
+                groups.setdefault(looks, [first]).append(story)
+    return list(groups.values())
 
 
 def _one_for_two(case: Case) -> Iterator[Violation]:
     """Report every order that was answered with the charge of an earlier one."""
     names: dict[tuple[str | None, str, str], tuple[OrderStory, Attempt]] = {}
     for story in case.sent:
-        for attempt, kind, name in _named(story):
-            first, told = names.setdefault((story.tenant, kind, name), (story, attempt))
-            # One key for two orders is another body under a known key, and another claim's.
-            if first is not story and told.key != attempt.key and not story.real_charges:
-                yield _violation(
-                    story,
-                    f"{first.order} and {story.order} were both answered with {name}, and "
-                    f"{story.order} was never charged",
-                    [first, story],
-                )
+        for attempt in story.attempts:
+            if attempt.outcome == "ok" and (found := _anothers(names, story, attempt)):
+                yield found
                 break
 
 
-def _named(story: OrderStory) -> Iterator[tuple[Attempt, str, str]]:
-    """Yield what every success was called, by the provider's name and by the service's."""
-    for attempt in story.attempts:
-        answer = attempt.answer
-        if answer is not None and answer.outcome == "ok":
-            for kind, name in (("provider", answer.provider_charge), ("service", answer.charge)):
-                if name:
-                    yield attempt, kind, name
+def _anothers(
+    names: dict[tuple[str | None, str, str], tuple[OrderStory, Attempt]],
+    story: OrderStory,
+    attempt: Attempt,
+) -> Violation | None:
+    """Enter what a success was called, by the provider and by the service; report a name in use."""
+    assert attempt.answer is not None
+    for kind, name in (
+        ("provider", attempt.answer.provider_charge),
+        ("service", attempt.answer.charge),
+    ):
+        if not name:
+            continue
+        first, told = names.setdefault((story.tenant, kind, name), (story, attempt))
+        # One key for two orders is another body under a known key, and another claim's.
+        if first is not story and told.key != attempt.key and not story.real_charges:
+            return _violation(
+                story,
+                f"{first.order} and {story.order} were both answered with {name}, and "
+                f"{story.order} was never charged",
+                [first, story],
+            )
+    return None
 
 
 def _too_few(group: list[OrderStory], paid: list[OrderStory], real: int) -> Violation:

@@ -13,7 +13,7 @@ from typing import Final
 from onecharge.history.case import Case
 from onecharge.history.evidence import three_sides
 from onecharge.history.judgement import CLIENT_TO_API, Judgement, Violation, money
-from onecharge.history.story import Attempt, Charge, OrderStory
+from onecharge.history.story import OTHER_BODIES, Attempt, Charge, OrderStory
 
 RANK: Final = 21
 
@@ -29,10 +29,12 @@ def judge(case: Case) -> Judgement:
     judged = 0
     violations: list[Violation] = []
     for story in case.sent:
-        others = [attempt for attempt in story.attempts if attempt.other_body]
-        misused = [a for a in story.refunds_asked if a.variant == "other_operation"]
-        judged += len(others) + len(misused)
-        violations += list(_taken_for_the_charge(story, misused))[:1]
+        others = [attempt for attempt in story.attempts if attempt.variant in OTHER_BODIES]
+        if story.others:
+            misused = [a for a in story.refunds_asked if a.variant == "other_operation"]
+            judged += len(misused)
+            violations += list(_taken_for_the_charge(story, misused))[:1]
+        judged += len(others)
         for attempt in others:
             first = _first_of_its_key(case, story, attempt)
             if first and (found := next(_wrong(story, first, attempt), None)):

@@ -76,9 +76,8 @@ def _keys(case: Case) -> Iterator[Violation]:
     firsts: dict[tuple[str | None, str, int], OrderStory] = {}
     shared: dict[tuple[str | None, str, int], list[OrderStory]] = {}
     for story in case.sent:
-        keys = story.keys
-        if len(keys) == 1:
-            use = story.tenant, keys[0], case.life_at(story.attempts[0].invoked)
+        if (key := _only_key(story)) is not None:
+            use = story.tenant, key, case.life_at(story.attempts[0].invoked)
             first = firsts.setdefault(use, story)
             if first is not story:
                 shared.setdefault(use, [first]).append(story)
@@ -95,6 +94,15 @@ def _keys(case: Case) -> Iterator[Violation]:
                 at_risk_minor=_beyond_the_first(real),
                 currency=real[0].currency,
             )
+
+
+def _only_key(story: OrderStory) -> str | None:
+    """Return the one key that an order was ever sent under."""
+    attempts = story.attempts
+    if len(attempts) == 1:  # as most are
+        return attempts[0].key
+    keys = story.keys
+    return keys[0] if len(keys) == 1 else None
 
 
 def _pigeonhole(case: Case) -> Iterator[Violation]:

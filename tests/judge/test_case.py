@@ -150,7 +150,7 @@ def test_orders_may_be_announced_by_name_alone_and_events_may_be_nobodys(tale: "
     tale.recorder(Entry("provider", "effect", value))
     case = tale.case()
 
-    assert case.orders["ord-7"].customers == set()
+    assert case.orders["ord-7"].customers == ()
     assert case.orders["ord-7"].events == []
     assert "evt-7" in case.events
 
