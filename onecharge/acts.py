@@ -9,11 +9,12 @@ Rule 3: nothing here judges.
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from onecharge.cast import Cast, other_tenant
 from onecharge.healing import LOOK_AGAIN_S, QUIET_S, at_most
 from onecharge.history.recorder import Recorder
+from onecharge.insistence import Insistence, to_be_captured
 from onecharge.press import Order, Press
 from onecharge.scenario_file import Scenario
 from onecharge.steps import (
@@ -47,6 +48,8 @@ from simulator.core.invoices import Invoice
 from simulator.core.journal import FAULT, Entry
 
 _HOUR_S = 3_600.0
+_SOONER: Final = 4
+"""Into so many parts of the bound the first wait for news is one: it is brought forward thrice."""
 
 Work = Coroutine[Any, Any, object]
 
@@ -72,6 +75,7 @@ class Acts:
         self._customer = scenario.file.customer
         self._cast = cast
         self._bound_s = bound_s
+        self._pressed: dict[str, Order] = {}
         self._meanwhile: list[asyncio.Task[None]] = []
 
     async def through(self) -> None:
@@ -118,12 +122,12 @@ class Acts:
             case Leave():
                 await self._each(step.orders, lambda order: self._leave(order, step))
             case BuyAgain():
-                chosen = self._cast.payers(step.orders)
-                twins = [self._cast.beside(place, order) for order in chosen]
+                chosen = self._sent(self._cast.payers(step.orders))
+                twins = self._sent([self._cast.beside(place, order) for order in chosen])
                 await _all(self._pay(order, step.timeout_s) for order in (*chosen, *twins))
             case OtherTenant():
                 chosen = self._cast.payers(step.orders)
-                others = [self._cast.beside(place, order) for order in chosen]
+                others = self._sent([self._cast.beside(place, order) for order in chosen])
                 await _all(self._pay_as_other(order, step) for order in others)
             case Pry():
                 await self._each(step.orders, lambda order: self._pry(order, step))
@@ -138,15 +142,20 @@ class Acts:
                 assert_never(step)
 
     async def _each(self, serials: tuple[int, ...], work: Callable[[Order], Work]) -> None:
-        await _all(work(order) for order in self._cast.payers(serials))
+        await _all(work(order) for order in self._sent(self._cast.payers(serials)))
+
+    def _sent(self, orders: list[Order]) -> list[Order]:
+        """Note that customers have been sent for these orders, and return them."""
+        self._pressed |= {order.reference: order for order in orders}
+        return orders
 
     async def _pay(self, order: Order, timeout_s: float | None) -> None:
         customer = self._customer
         if timeout_s is not None:
             customer = customer.model_copy(update={"timeout_s": timeout_s})
         await self._customers.pay(order, customer)
-        if self._world.service_file.capture is not None and order.outcome == "ok":
-            await self._customers.capture(order, customer.timeout_s, key=f"{order.key}-capture")
+        if to_be_captured(order, self._world.service_file):
+            await self._customers.capture(order, customer.timeout_s, key=order.capture_key)
 
     async def _press_again(self, order: Order, step: PressAgain) -> None:
         press = Press(step.variant)
@@ -158,7 +167,7 @@ class Acts:
             await _all(presses)
 
     async def _press_late(self, step: PressLate) -> None:
-        first, *others = self._cast.payers(step.orders)
+        first, *others = self._sent(self._cast.payers(step.orders))
         began_s = time.monotonic()
         await self._pay(first, step.timeout_s)
         took_s = time.monotonic() - began_s
@@ -235,13 +244,10 @@ class Acts:
 
     async def _advance(self, step: Advance) -> bool:
         """Let hours pass once nothing is open: a key that expires under an open order is unfair."""
-        async with at_most(self._bound_s):
-            while not all(order.settled for order in self._cast.by_hand):
-                await asyncio.sleep(LOOK_AGAIN_S)
-            await self._settle()
-            self._world.simulator.advance(step.hours * _HOUR_S)
-            return True
-        return False
+        if not await self._settle():
+            return False
+        self._world.simulator.advance(step.hours * _HOUR_S)
+        return True
 
     def _bill(self, step: Bill) -> None:
         account = self._world.service_file.provider.key
@@ -274,8 +280,24 @@ class Acts:
         await postgres.restart(down_s=step.down_ms / 1000)
         self._recorder(Entry("database", "restart", {"what": "database"}))
 
-    async def _settle(self) -> None:
+    async def _settle(self) -> bool:
+        """Wait until every customer knows how it ended and nothing moves; tell whether it came.
+
+        Customers ask again as they do when it heals. News is brought forward as well, but seldom:
+        most attempts of the provider's schedule are left to healing.
+        """
+        insistence = Insistence(
+            self._world,
+            self._customers,
+            own=[order.reference for order in self._cast.all],
+            first_wait_s=self._bound_s / _SOONER,
+        )
+        async with at_most(self._bound_s), insistence:
+            while any(map(insistence.waits_for, self._pressed.values())):
+                insistence.go_on(self._pressed.values())
+                await asyncio.sleep(LOOK_AGAIN_S)
         await settled(self._world, [self._recorder], self._bound_s)
+        return all(order.settled for order in self._pressed.values())
 
 
 async def settled(world: World, recorders: Sequence[Recorder], bound_s: float) -> None:

@@ -6,20 +6,17 @@ Rule 3: the most particular explanation speaks; what the provider saw of it stan
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Final, Literal
 
 from onecharge.history.attribution import Clues, Planted, TieRule, attribute
-from onecharge.history.outcomes import REFUSED
 from onecharge.history.records import Record
-from onecharge.press import Order
+from onecharge.misread import misread
+from onecharge.press import Order, missing
 from onecharge.service_file import Request, ServiceFile
-from onecharge.templates import placeholders
 from onecharge.world.read_back import Belief
 
-_SHOWN = 200
-_NO_REDIRECTS = (
-    "redirect and hosted-checkout flows are not supported; if it leads to a log-in page, "
-    "log in by [[prepare]]"
+CAPTURED_BEFORE: Final = (
+    "; the charge had been captured before anybody asked: then leave the table [capture] out"
 )
 
 
@@ -31,7 +28,7 @@ def of_the_answer(
     request = f"[charge]: {request_of(file.charge)}"
     if asked.what == "read" and file.charge.poll is not None:
         request = f"[charge.poll]: {request_of(file.charge.poll)}"
-    says = _unanswered(value) if value["status"] is None else _misread(file, value)
+    says = misread(file, "charge", value)
     trouble = _trouble_of(file, records)
     return f"{request} {says}" + (f"; the service {trouble}" if trouble else "")
 
@@ -175,6 +172,67 @@ def of_the_belief(order: Order, belief: Belief) -> str | None:
     return None
 
 
+def of_an_operation(
+    file: ServiceFile,
+    what: Literal["capture", "refund"],
+    answer: Record,
+    records: Sequence[Record],
+) -> str:
+    """Say why an answer to a plain capture or refund is no success."""
+    says = misread(file, what, answer.value)
+    trouble = _trouble_of(file, records)
+    request = f"[{what}]: {request_of(_table(file, what))}"
+    return f"{request} {says}" + (f"; the service {trouble}" if trouble else "")
+
+
+def of_what_is_missing(file: ServiceFile, what: Literal["capture", "refund"], order: Order) -> str:
+    """Say what a capture or refund names and nobody knows."""
+    names = ", ".join(f"{{{name}}}" for name in missing(_table(file, what), order.values()))
+    return (
+        f"[{what}]: {request_of(_table(file, what))} names {names}, and no answer said what that "
+        f"is: expected the charge at {file.charge.answer.charge} (charge.answer.charge)"
+    )
+
+
+def of_the_refund(order: Order, refunds: Sequence[Record], records: Sequence[Record]) -> str | None:
+    """Say in what the provider's refund is not the one that was asked for, or None."""
+    if not refunds:
+        says = "[refund]: the service says it gave the money back, and the provider has no refund"
+        calls = [call for call in _calls(records) if "refund" in str(call.value.get("operation"))]
+        return says if calls else f"{says}: your service never asked for one"
+    given = [record.value["amount_minor"] for record in refunds]
+    if len(given) > 1:
+        return f"[refund]: one plain refund was made {len(given)} times; does one press send one?"
+    if given[0] != order.amount_minor:
+        return (
+            f"[refund]: {order.amount_minor} minor units were asked back, {given[0]} were given: "
+            "does the template send {amount_minor}, or {amount_decimal}, in the unit that the "
+            "service expects?"
+        )
+    return None
+
+
+def of_the_belief_after_a_refund(order: Order, belief: Belief) -> str | None:
+    """Say in what the service disagrees about an order whose money was given back, or None."""
+    after = "once its money was given back"
+    if belief.error:
+        return f"{after}, {belief.error}"
+    if belief.status not in {None, "succeeded", "refunded"}:
+        return f"[read] finds the order {belief.status} {after}, expected succeeded or refunded"
+    if belief.effects not in {None, 1} or belief.effects_minor not in {None, order.amount_minor}:
+        return (
+            f"[effects] finds {belief.effects} effect(s) of one plain order {after}, worth "
+            f"{belief.effects_minor}; expected the credit alone, as before: say in each, or in "
+            "sql, which entries are credits, and read what was given back by read.refunded_minor"
+        )
+    if belief.refunded_minor not in {None, order.amount_minor}:
+        return (
+            f"[read] refunded_minor finds {belief.refunded_minor} {after}, expected "
+            f"{order.amount_minor}: is it in minor units, and positive?"
+        )
+    return None
+
+
 def of_the_tick(records: Sequence[Record]) -> str | None:
     """Say that the reconciler cannot be run, or None."""
     for record in records:
@@ -188,74 +246,10 @@ def request_of(request: Request) -> str:
     return f"{request.method} {request.path}"
 
 
-def _unanswered(value: Any) -> str:
-    error = value["error"]
-    if error == REFUSED:
-        return "got no answer: the connection was refused; does the service listen there?"
-    return f"got no answer: {error}"
-
-
-def _misread(file: ServiceFile, value: Any) -> str:
-    status, outcome = value["status"], value["outcome"]
-    began = f"; the answer began: {value['body'][:_SHOWN]!r}"
-    reads = f"was answered HTTP {status}, which reads as {outcome!r} by charge.answer"
-    match status:
-        case _ if 300 <= status < 400:
-            where = f" to {value['location']}" if value.get("location") else ""
-            return f"was answered with a redirect, HTTP {status}{where}: {_NO_REDIRECTS}"
-        case 401 | 403:
-            return f"{reads}: {_not_let_in(file)}{began}"
-        case 404 | 405:
-            return f"{reads}: has the service this path, with this method?{began}"
-        case 400 | 415 | 422:
-            return f"{reads}: is its body what the service takes?{began}"
-        case _ if 200 <= status < 300:
-            return _misread_success(file, value) + began
-    return reads + began
-
-
-def _misread_success(file: ServiceFile, value: Any) -> str:
-    """Say why a 2xx is not understood as a success; ``value`` is that of its record."""
-    answer, status, outcome = file.charge.answer, value["status"], value["outcome"]
-    reads = f"was answered HTTP {status}, which reads as {outcome!r} by charge.answer"
-    word = value.get("word")
-    if outcome == "pending":
-        how = (
-            "and went on doing so; how does a customer learn the outcome? Say [charge.poll]"
-            if file.charge.poll is None
-            else "and went on doing so while [charge.poll] asked"
-        )
-        return f"{reads}, {how}, or the words in charge.answer.succeeded"
-    if outcome == "declined":
-        return f"{reads}: {word!r} is one of charge.answer.failed, and no fault was on"
-    if "word" not in value:
-        return f"{reads}: expected JSON; say charge.answer.succeeded_statuses if it has no body"
-    if word is None:
-        return f"{reads}: expected a word for its status at {answer.status}, found nothing there"
-    known = (*answer.succeeded, *answer.pending, *answer.failed)
-    return (
-        f"{reads}: its status {word!r} is in none of charge.answer.succeeded, pending and failed "
-        f"({', '.join(known)})"
-    )
-
-
-def _not_let_in(file: ServiceFile) -> str:
-    """Say what to look at when the service knows its customer not."""
-    named = {
-        name
-        for request in (*file.prepare, file.charge)
-        for part in (request.path, request.headers, request.json_body, request.form)
-        for name in placeholders(part)
-    }
-    if "token" in named:
-        tenants = ", ".join(file.tenants)
-        return f"is the credential in [tenants] ({tenants}) one that the service knows?"
-    if file.prepare or file.headers_command:
-        return "does [[prepare]] or headers_command log its customer in?"
-    return (
-        "it wants a credential, and no request names {token}; give one in [tenants] and send it, "
-        'as headers = { Authorization = "Bearer {token}" }'
-    )
+def _table(file: ServiceFile, what: Literal["capture", "refund"]) -> Request:
+    table = file.capture if what == "capture" else file.refund
+    assert table is not None, "asked for only where the file has it"
+    return table
 
 
 def _trouble_of(file: ServiceFile, records: Sequence[Record]) -> str | None:

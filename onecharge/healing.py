@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onecharge.history.recorder import Recorder
-from onecharge.press import Operation, Order
+from onecharge.insistence import Insistence, to_be_captured, unanswered
+from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.ticking import ticking
@@ -32,7 +33,6 @@ CONFIRM: Final = 4
 
 LOOK_AGAIN_S: Final = 0.03
 _PAID: Final = frozenset({"succeeded", "refunded"})
-_PRESS_AGAIN_S = 0.2
 _REDELIVERIES = 9
 _SHOWN = 20
 
@@ -72,8 +72,6 @@ class Healing:
         self._bound_s = bound_s
         self._read_back = ReadBack.in_world(world)
         self._agreed: set[str] = set()
-        self._redeliver_at_s = 0.0
-        self._redeliver_wait_s = bound_s * CONFIRM / 2**_REDELIVERIES
 
     async def settle(self) -> None:
         """Bring all to an end that everybody agrees on, or find out that it cannot be had."""
@@ -91,8 +89,7 @@ class Healing:
     async def _converge(self) -> None:
         began_s = time.monotonic()
         bound_s = self._bound_s
-        asking: dict[str, asyncio.Task[None]] = {}
-        try:
+        async with self._insistence() as insistence:
             while True:
                 lacks = await self._lacks()
                 after_s = round(time.monotonic() - began_s, 3)
@@ -105,13 +102,13 @@ class Healing:
                     if bound_s > self._bound_s or self._own is not None or self._charged_twice():
                         return
                     bound_s *= CONFIRM
-                self._ask_again(asking)
-                self._redeliver()
+                insistence.go_on(self._by_hand)
                 await asyncio.sleep(LOOK_AGAIN_S)
-        finally:
-            for task in asking.values():
-                task.cancel()
-            await asyncio.gather(*asking.values(), return_exceptions=True)
+
+    def _insistence(self) -> Insistence:
+        """Return what has everybody ask again, so slowly that it lasts for the longest wait."""
+        first_wait_s = self._bound_s * CONFIRM / 2**_REDELIVERIES
+        return Insistence(self._world, self._customers, own=self._own, first_wait_s=first_wait_s)
 
     def _charged_twice(self) -> bool:
         """Whether money is wrong already, so that liveness adds nothing worth waiting for."""
@@ -127,31 +124,6 @@ class Healing:
         }
         self._recorder(Entry("judge", kind, value))
 
-    def _ask_again(self, asking: dict[str, "asyncio.Task[None]"]) -> None:
-        """Have every customer without a definite answer press again, one request at a time."""
-        for order in self._by_hand:
-            busy = asking.get(order.reference)
-            if _open(order) and (busy is None or busy.done()):
-                asking[order.reference] = asyncio.create_task(self._ask(order))
-
-    async def _ask(self, order: Order) -> None:
-        within_s = self._world.service_file.timing.answers_within_s
-        if not order.settled:
-            await self._customers.press(order, within_s)
-        for operation in _unanswered(order):
-            await self._customers.operate(order, within_s, operation)
-        await asyncio.sleep(_PRESS_AGAIN_S)
-
-    def _redeliver(self) -> None:
-        """Bring redeliveries forward, a step of their schedule at a time, ever more slowly.
-
-        The schedule must outlast the longest wait, or the provider would give up before us.
-        """
-        if time.monotonic() >= self._redeliver_at_s:
-            self._redeliver_at_s = time.monotonic() + self._redeliver_wait_s
-            self._redeliver_wait_s *= 2
-            self._world.simulator.hasten_deliveries(self._own)
-
     async def _lacks(self) -> list[Lack]:
         """Return what still keeps the world from being settled and in agreement."""
         lacks = [
@@ -160,9 +132,14 @@ class Healing:
             if not order.settled
         ]
         lacks += [
+            Lack(f"{order.reference} is authorised, and not captured yet")
+            for order in self._by_hand
+            if to_be_captured(order, self._world.service_file)
+        ]
+        lacks += [
             Lack(f"{order.reference}: no definite answer to a {operation.what}")
             for order in self._by_hand
-            for operation in _unanswered(order)
+            for operation in unanswered(order)
         ]
         undelivered = self._world.simulator.undelivered(self._own)
         if undelivered:
@@ -242,22 +219,6 @@ async def heal(world: World, healings: Sequence[Healing]) -> None:
 def announce_phase(sink: Sink, name: str) -> None:
     """Write down that a phase begins."""
     sink(Entry("judge", "invoke", {"what": "phase", "phase": name}))
-
-
-def _open(order: Order) -> bool:
-    """Tell whether a customer still waits for a definite answer to something."""
-    return not order.settled or bool(_unanswered(order))
-
-
-def _unanswered(order: Order) -> list[Operation]:
-    """Return what a customer still waits for an answer to, beside the charge.
-
-    Whoever was declined waits for nothing: there is no money to capture or to give back, and
-    "not now" is as right an answer to that as "never".
-    """
-    if order.outcome == "declined":
-        return []
-    return [operation for operation in order.operations if not operation.settled]
 
 
 @asynccontextmanager

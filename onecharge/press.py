@@ -78,7 +78,8 @@ class Order:
     """A merchant's intent to be paid once, and how far its customer has come.
 
     ``captured``, ``headers`` and ``cookies`` are what its customer was given on the way;
-    ``trouble`` is why its customer could not even press, in one sentence.
+    ``trouble`` is why its customer could not even press, in one sentence, and ``waited_s`` for how
+    long it has asked again and again how a pending charge went.
     """
 
     serial: int
@@ -97,6 +98,7 @@ class Order:
     cookies: dict[str, str] = field(default_factory=dict)
     prepared: bool = False
     trouble: str | None = None
+    waited_s: float = 0.0
     operations: list[Operation] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -106,6 +108,11 @@ class Order:
     def settled(self) -> bool:
         """Whether the customer has had a definite answer."""
         return self.outcome is not None and not MEANING[self.outcome].open
+
+    @property
+    def capture_key(self) -> str:
+        """Return the key under which its money is taken, where that is a request of its own."""
+        return f"{self.key}-capture"
 
     def values(self) -> dict[str, Any]:
         """Return what request templates may name."""

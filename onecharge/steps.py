@@ -116,7 +116,11 @@ class Refund(_ByCustomers):
 
 
 class Settle(_Step):
-    """Wait until nothing moves: no call, no delivery."""
+    """Wait until every customer so far knows how it ended, and nothing moves: no call, no delivery.
+
+    Who has had no definite answer asks again, and events come sooner. It takes no longer than the
+    service may take to settle.
+    """
 
     do: Literal["settle"]
 

@@ -120,6 +120,8 @@ class Answer(Section):
     """Words of a charge whose end is not known yet."""
     failed: Words = ("failed",)
     """Words of a charge that did not happen."""
+    refunded: Words = ("refunded", "partially_refunded")
+    """Words of a charge that went through and whose money was given back, all or some of it."""
     succeeded_statuses: tuple[Status, ...] = ()
     """Statuses of a charge that went through, where the body has no word for it."""
     declined: tuple[Status, ...] = (402,)
@@ -152,13 +154,14 @@ class Answer(Section):
 
     def rules(self) -> AnswerRules:
         """Return the same as the judge's rules for classifying an answer."""
+        went_through = (*self.succeeded, *self.refunded) if self.succeeded else ()
         return AnswerRules(
             declined=frozenset(self.declined),
             mismatch=frozenset(self.mismatch),
             invalid=frozenset(self.invalid),
             in_flight=frozenset(self.in_flight),
             retry_later=frozenset(self.retry_later),
-            succeeded=_spelt(self.succeeded),
+            succeeded=_spelt(went_through),
             pending=_spelt(self.pending),
             failed=_spelt(self.failed),
         )

@@ -319,11 +319,19 @@ class Customers:
         return kind == "ok"
 
     async def _poll(self, order: Order, lane: str, poll: Poll) -> None:
-        deadline_s = time.monotonic() + poll.within_s
-        while not order.settled and time.monotonic() < deadline_s:
-            await asyncio.sleep(poll.every_ms / 1000)
-            if await self.ask(order, lane) is None:
-                return
+        """Ask until the outcome is known, for as long as the order's customer has patience left.
+
+        Whoever has waited in vain once presses again and asks, and doesn't wait as long again.
+        """
+        began_s = time.monotonic()
+        patience_s = poll.within_s - order.waited_s
+        try:
+            while not order.settled:
+                await asyncio.sleep(poll.every_ms / 1000)
+                if await self.ask(order, lane) is None or time.monotonic() > began_s + patience_s:
+                    return
+        finally:
+            order.waited_s += time.monotonic() - began_s
 
 
 def _operation(

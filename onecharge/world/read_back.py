@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = {"path": 16, "sql": 4, "command": 2}
 
-Status = Literal["succeeded", "failed", "pending", "absent", "unreadable"]
+Status = Literal["succeeded", "refunded", "failed", "pending", "absent", "unreadable"]
 
 ABSENT = object()
 """What is read where the service has nothing about an order."""
@@ -125,6 +125,7 @@ class ReadBack:
             ("succeeded", answer.succeeded),
             ("failed", answer.failed),
             ("pending", answer.pending),
+            ("refunded", answer.refunded),
         )
         if word is None:
             return {"status": "absent"}

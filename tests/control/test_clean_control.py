@@ -4,164 +4,31 @@ A service in a few lines runs beside the control and is attached to; one thing i
 or with its file.
 """
 
-import asyncio
-import json
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp import web
 
-from onecharge.control import ControlFailed, clean_control
-from onecharge.service_file import read_service_file
-from onecharge.world.ports import free_port
-from onecharge.world.world import standing
-
-FILE = """
-[service]
-name = "tiny"
-urls = ["{url}"]
-
-[provider]
-dialect = "generic"
-listen = "{listen}"
-
-[charge]
-path = "/pay"
-headers = {{ Idempotency-Key = "{{key}}" }}
-json = {{ order = "{{order}}", cents = "{{amount_minor}}", who = "{{customer}}" }}
-
-[read]
-path = "/sales/{{order}}"
-status = "$.status"
-charge = "$.id"
-
-[effects]
-path = "/sales/{{order}}"
-each = "$.credits[*]"
-amount_minor = "$.cents"
-
-[webhook]
-path = "/news"
-
-[timing]
-answers_within_s = {within_s}
-
-[capabilities]
-refunds = false
-"""
-
-Sale = dict[str, Any]
-Change = tuple[str, str]
-
-POLL: Change = ("[read]", '[charge.poll]\npath = "/status/{order}"\nevery_ms = 10\n\n[read]')
-PRICES: Change = ("[charge]", "[orders]\namounts = [500]\n\n[charge]")
-TOKEN: Change = ("headers = {", 'headers = { Authorization = "Bearer {token}",')
-LATER: Change = ("[timing]", "[timing]\ncalls_provider_within_s = 30")
-
-
-def succeeded(_: Sale) -> web.Response:
-    return web.json_response({"status": "succeeded", "id": "pay-1"}, status=201)
-
-
-def answers(status: int, body: object = None, **headers: str) -> Callable[[Sale], web.Response]:
-    text = body if isinstance(body, str) else json.dumps(body)
-    return lambda _: web.Response(status=status, text=text, headers=headers)
-
-
-def all_told(sale: Sale) -> dict[str, Any]:
-    body = {"amount_minor": sale["cents"], "currency": "EUR"}
-    return body | {"reference": sale["order"], "customer": sale["who"]}
-
-
-def booked(sale: Sale) -> Sale:
-    return {"status": "succeeded", "credits": [{"cents": sale["cents"]}]}
-
-
-@dataclass
-class Tiny:
-    """A charge service that is right, but for what is said."""
-
-    provider_path: str = "/v1/charges"
-    token: str = "shop"
-    passes_on: Callable[[Sale], dict[str, Any]] = all_told
-    charges: int = 1
-    answers: Callable[[Sale], web.Response] = succeeded
-    hears: int = 200
-    books: Callable[[Sale], Sale] = booked
-    behind: bool = False
-    """Whether it answers first, and calls the provider when it has been asked for the outcome."""
-
-    provider_url: str = ""
-    sales: dict[str, Sale] = field(default_factory=dict)
-    work: set["asyncio.Task[None]"] = field(default_factory=set)
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        match request.path.split("/"):
-            case ["", ""]:
-                return web.Response()
-            case ["", "pay"]:
-                sale: Sale = json.loads(await request.read())
-                charging = asyncio.create_task(self.charge(sale))
-                self.work.add(charging)
-                if not self.behind:
-                    await charging
-                return self.answers(sale)
-            case ["", "sales", order]:
-                return web.json_response(self.books(self.sales[order]))
-            case ["", "status", order] if order in self.sales:
-                return succeeded({})
-            case ["", "news"]:
-                return web.Response(status=self.hears)
-        return web.Response(status=404)
-
-    async def charge(self, sale: Sale) -> None:
-        for number in range(self.charges):
-            headers = {
-                "Authorization": f"Bearer {self.token}",
-                "Idempotency-Key": f"{sale['order']}-{number}",
-            }
-            url = self.provider_url + self.provider_path
-            async with (
-                aiohttp.ClientSession(headers=headers) as session,
-                session.post(url, json=self.passes_on(sale)) as answer,
-            ):
-                await answer.read()
-        self.sales[sale["order"]] = sale
-
-
-async def control(
-    folder: Path, tiny: Tiny, *changes: Change, within_s: float = 60, heard: list[str] | None = None
-) -> list[str]:
-    """Run the clean control on a service, with its file changed; return the steps it told."""
-    steps: list[str] = [] if heard is None else heard
-    async with AsyncExitStack() as stack:
-        runner = web.ServerRunner(web.Server(tiny.handle))
-        await runner.setup()
-        stack.push_async_callback(runner.cleanup)
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        url, listen = f"http://127.0.0.1:{runner.addresses[0][1]}", f"127.0.0.1:{free_port()}"
-        text = FILE.format(url=url, listen=listen, within_s=within_s)
-        for old, new in changes:
-            assert text.count(old) == 1, old
-            text = text.replace(old, new)
-        (folder / "onecharge.toml").write_text(text)
-        tiny.provider_url = f"http://{listen}"
-        service_file = read_service_file(folder / "onecharge.toml")
-        world = await stack.enter_async_context(standing(service_file, folder / "run", seed=1))
-        await clean_control(world, 1, steps.append)
-    return steps
+from onecharge.control import ControlFailed
+from tests.control.tiny import (
+    LATER,
+    POLL,
+    PRICES,
+    TOKEN,
+    Change,
+    Tiny,
+    all_told,
+    answers,
+    authorised,
+    control,
+)
 
 
 async def test_every_step_that_goes_well_is_told_with_what_was_seen(tmp_path: Path) -> None:
     assert await control(tmp_path, Tiny()) == [
         "POST /pay → 201, read as ok",
         (
-            "the provider was called once: ch_1, 10.01 EUR, key ord-128c9c2a-1-0; tied to the "
+            "the provider was called once: ch_1, 10.01 EUR, key k-0; tied to the "
             "order by its reference"
         ),
         "webhook: POST /news → 200, acknowledged",
@@ -306,7 +173,7 @@ MISFITS: dict[str, tuple[Tiny, tuple[Change, ...], str]] = {
         "the provider has no charge: it called the provider at POST /v2/charges, which the dialect",
     ),
     "authorised only": (
-        Tiny(passes_on=lambda sale: all_told(sale) | {"capture": False}),
+        Tiny(passes_on=authorised),
         (),
         "it was authorised and not captured; if your service captures later, say by which request",
     ),
