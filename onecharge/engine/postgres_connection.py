@@ -70,6 +70,11 @@ class Gated(Way[Piece, Statement]):
         """Whether no transaction is open."""
         return self._awaited.status == IDLE
 
+    @property
+    def passing(self) -> bool:
+        """Whether it does what the service asks for of its own accord, which nothing holds."""
+        return self._transaction is Transaction.HABITS and (self.working or not self.idle)
+
     def rest(self) -> None:
         """Take in that nothing moves: a statement that is worked on now is blocked."""
         head = self._awaited.head

@@ -54,6 +54,12 @@ class PostgresGate(Gate):
             each.pid for each in self._connections if isinstance(each, Gated) and each.working
         )
 
+    def passing_pids(self) -> frozenset[int]:
+        """Return the server's processes that do what the service asks for of its own accord."""
+        return frozenset(
+            each.pid for each in self._connections if isinstance(each, Gated) and each.passing
+        )
+
     def chains_of(self, pids: Collection[int]) -> list[str]:
         """Return the chains whose statements these of the server's processes work on."""
         known = self.parking.chains.known

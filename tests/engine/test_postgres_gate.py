@@ -10,6 +10,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from onecharge.engine.gate import Held
+from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
 from onecharge.engine.postgres_gate import PostgresGate
 from tests.engine.conftest import arrival
@@ -432,6 +433,36 @@ async def test_what_is_said_unasked_is_learnt_and_passes_and_what_follows_from_i
     assert gate.habits.known == {"SELECT id FROM charges WHERE amount_minor < ?"}
     assert str(found.place) == "background:1 INSERT INTO charges #1"
     assert await charges(direct) == 1
+
+
+async def test_who_waits_for_what_is_said_unasked_is_not_blocked(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    gate.habits.known.add("UPDATE charges SET amount_minor = ?")
+    locks = Locks(gate, direct)
+    await direct.execute(INSERT)
+    async with (
+        await AsyncConnection.connect(url) as renewing,
+        await AsyncConnection.connect(url) as paying,
+    ):
+        its_pid = renewing.info.backend_pid
+        gate.parking.arm()
+        gate.parking.chains.moves("client:1")
+        await renewing.execute("UPDATE charges SET amount_minor = 1")
+        passing = gate.passing_pids()
+        deleting = asyncio.create_task(paying.execute("DELETE FROM charges"))
+        gate.parking.release(await held(gate, "DELETE FROM charges"))
+        while not await pids_that_wait(direct):
+            await asyncio.sleep(0)
+        blocked = await locks.blocked()
+        await renewing.commit()
+        await deleting
+        passed = gate.passing_pids()
+        gate.parking.disarm()
+
+    assert passing == {its_pid}
+    assert blocked == []
+    assert passed == set()
 
 
 @pytest.mark.usefixtures("direct")
