@@ -132,6 +132,35 @@ class Replay:
         return sum(choice.deviates for choice in self._choices[self._place :])
 
 
+class InOrder:
+    """Lets one event go on at a time, in the order in which they were seen to happen once.
+
+    Where several went on at once, whose an event was could not be told: so one of another chain
+    stands for it where its own is not there. What else was chosen is chosen again, by its name.
+    """
+
+    def __init__(self, events: Sequence[str], tape: Tape) -> None:
+        self._left = list(events)
+        self._others = {choice.takes for choice in tape.choices if choice.kind != RELEASE}
+
+    def choose(self, kind: str, alternatives: Alternatives) -> int:
+        """Return the event that came first of those on offer, and 0 if none of them is known."""
+        if kind != RELEASE:
+            return next((i for i, name in enumerate(alternatives) if name in self._others), 0)
+        for place, event in enumerate(self._left):
+            for called in (str, _what):
+                names = [called(name) for name in alternatives]
+                if called(event) in names:
+                    del self._left[place]
+                    return names.index(called(event))
+        return 0
+
+
+def _what(alternative: str) -> str:
+    """Return what an event is called, without whose it is, and which of them."""
+    return alternative.partition(" ")[2].rpartition(" #")[0]
+
+
 class Drawn:
     """Chooses by a tape that was drawn as data before anything ran, as by Hypothesis.
 

@@ -37,6 +37,11 @@ class Course:
     """How a run went: what was released in which order, and how sure of it we are."""
 
     releases: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    """The same, by the events: those that were let go at once are here in the order of their ends.
+
+    Whose they were cannot be told then: what an event is called is sure, its chain is not.
+    """
     silences: int = 0
     swept: bool = False
     """Whether it was a late probe, where the machine decides what comes first."""

@@ -19,6 +19,7 @@ from onecharge.engine.chooser import (
     ALL_AT_ONCE,
     Bound,
     Chooser,
+    InOrder,
     InStep,
     Priorities,
     Replay,
@@ -43,15 +44,23 @@ IN_STEP_EVERY: Final = 8
 class Ran:
     """What became of one run: the kind of its first violation, and its course.
 
-    ``tape`` says what led to the violation where that was an earlier run, judged only now.
+    ``earlier`` is the run that led to the violation where that was one before, judged only now.
     ``came_to`` is what became of every chain by itself: runs in which that is the same differ,
     as far as can be seen, in nothing but who was waiting for whom.
     """
 
     kind: str | None
     course: Course
-    tape: Tape | None = None
+    earlier: "Earlier | None" = None
     came_to: Hashable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A run that was made before: by which tape, and how it went."""
+
+    tape: Tape
+    course: Course
 
 
 Make = Callable[[Chooser, bool], Awaitable[Ran]]
@@ -63,11 +72,12 @@ Within = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A violation: of what kind, by which tape, and after how many runs."""
+    """A violation: of what kind, by which tape, after how many runs; what happened, in order."""
 
     kind: str
     tape: Tape
     after: int
+    events: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -210,8 +220,8 @@ class _Exploration:
                 coverage.swept += 1
             else:
                 coverage.unlike += counts
-            if ran.kind is not None:
-                return Found(ran.kind, ran.tape or taping.tape, coverage.runs)
+            if found := self._found(ran, taping):
+                return found
             wanted = self._races and self._kept is None
             if odometer.runs % IN_STEP_EVERY == 1 and wanted and within():
                 self._kept = await self._in_step()
@@ -231,11 +241,13 @@ class _Exploration:
         ran = await self._run(taping, all_at_once=True)
         self._races = ran.course.together
         self._coverage.in_step += self._races
-        return (
-            None
-            if ran.kind is None
-            else Found(ran.kind, ran.tape or taping.tape, self._coverage.runs)
-        )
+        return self._found(ran, taping)
+
+    def _found(self, ran: Ran, taping: Taping) -> Found | None:
+        if ran.kind is None:
+            return None
+        showed = ran.earlier or Earlier(taping.tape, ran.course)
+        return Found(ran.kind, showed.tape, self._coverage.runs, showed.course.events)
 
     def _note(self, order: tuple[str, ...], stands_for: int) -> None:
         if order not in self._coverage.orders:
@@ -258,8 +270,8 @@ class _Exploration:
                 # A run with more steps or lanes than were known had not the chance that is said.
                 counted += (self._steps, len(self._lanes)) == (steps, lanes)
                 coverage.bound = Bound(len(self._lanes), self._steps, DEPTH, counted)
-            if ran.kind is not None:
-                return Found(ran.kind, ran.tape or taping.tape, coverage.runs)
+            if found := self._found(ran, taping):
+                return found
         return None
 
     async def _run(self, taping: Taping, *, all_at_once: bool) -> Ran:
@@ -282,6 +294,20 @@ async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
     async def run(tape: Tape) -> str | None:
         replay = Replay(tape)
         ran = await make(replay, replay.all_at_once)
-        return ran.kind if ran.tape is None else None  # else it says what an earlier run came to
+        return None if ran.earlier else ran.kind  # else it says what an earlier run came to
 
-    return await shrunk(found.tape, found.kind, run, most_runs=most_runs)
+    return await shrunk(
+        found.tape, found.kind, run, pin=lambda: pinned(make, found), most_runs=most_runs
+    )
+
+
+async def pinned(make: Make, found: Found) -> Tape | None:
+    """Make a run with the events of what was found in their order, one at a time; its tape.
+
+    None where no order is known, or the run could not be made so.
+    """
+    if not found.events:
+        return None
+    taping = Taping(InOrder(found.events, found.tape))
+    ran = await make(taping, False)
+    return taping.tape if ran.course.counts else None

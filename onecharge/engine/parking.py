@@ -103,6 +103,8 @@ class Parking:
         self.changes = 0
         self.at_rest: list[Callable[[], None]] = []
         """Called when nothing moves: what still works then is blocked."""
+        self.happened: list[Place] = []
+        """What was let go on in this run and is answered since, in the order of the answers."""
         self._armed = False
         self._parked: dict[int, Parked] = {}
         self._forsaken: dict[int, Parked] = {}
@@ -121,6 +123,7 @@ class Parking:
         """Have gates park from now on; places are numbered anew."""
         self.places.start_over()
         self.chains.start_over()
+        self.happened.clear()
         self._armed = True
 
     def disarm(self) -> None:
@@ -169,6 +172,11 @@ class Parking:
         if self._forsaken.pop(id(event), None) is None:
             del self._parked[id(event)]
         self.stir()
+
+    def answered(self, place: Place) -> None:
+        """Take in that what was let go on has happened: gates call this."""
+        if self._armed:
+            self.happened.append(place)
 
     def stir(self) -> None:
         """Say that something moved, as when an answer has come: it counts as a change."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _BACKLOG: Final = 4 * wire.WHOLE
 _OURS: Final = b"onecharge_refusal"
 _DONE: Final = frozenset({b"1", b"2", b"3"})
+_DOES: Final = frozenset({b"Q", b"E", b"F"})
+"""With which of its messages a statement is done, and not only made ready."""
 _COPIED: Final = frozenset({b"d", b"c", b"f"})
 
 DIRECT_TLS: Final = (
@@ -326,7 +328,10 @@ class Gated(Way[Piece, Statement]):
         lost = owed is not None and owed.lost and kind != b"G"
         if not first or kind in {b"D", b"d"}:
             return b"" if lost else data
-        if self._awaited.came(kind, data):
+        if settled := self._awaited.came(kind, data):
+            for each in settled:
+                if each.whose is not None and each.kind in _DOES:
+                    self.gate.parking.answered(each.whose.place)
             self.gate.parking.stir()
         if kind == b"E" and self._awaited.skipping and self.held is not None:
             self.held.release()  # the server will not do it

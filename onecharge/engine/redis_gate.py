@@ -106,6 +106,7 @@ class Command(Held):
 class _Owed:
     """One answer to come."""
 
+    whose: Command | None = None
     lost: bool = False
     streams: bool = False
     waits: bool = False
@@ -197,19 +198,26 @@ class Gated(Way[Piece, Command]):
             return False
         return self._queueing or not self.gate.habits.takes(redis_commands.head(said))
 
-    def _put(self, said: list[bytes], piece: Piece, *, lost: bool = False) -> None:
+    def _put(
+        self,
+        said: list[bytes],
+        piece: Piece,
+        *,
+        whose: Command | None = None,
+        lost: bool = False,
+    ) -> None:
         verb = redis_commands.name(said)
         if verb in {"MULTI", "EXEC", "DISCARD", "RESET"}:
             self._queueing = verb == "MULTI"
         self._streaming = redis_commands.streams(said)
         waits = redis_commands.waits(said)
-        self._line.append(_Owed(lost=lost, streams=self._streaming, waits=waits))
+        self._line.append(_Owed(whose, lost=lost, streams=self._streaming, waits=waits))
         self._server.say(piece.data)
 
     def pass_on(self, command: Command, *, lost: bool) -> None:
         """Send a command that was held, and what may follow; or have its answer be the last."""
         self.held = None
-        self._put(command.said, command.piece, lost=lost)
+        self._put(command.said, command.piece, whose=command, lost=lost)
         self._sealed = lost
         self._advance()
 
@@ -251,6 +259,8 @@ class Gated(Way[Piece, Command]):
             self.client.say(owed.instead if owed.instead and piece.last else piece.data)
         if piece.last:
             self._line.popleft()
+            if owed.whose is not None:
+                self.gate.parking.answered(owed.whose.place)
             if owed.lost:
                 self.end()
             self._answer_what_is_ours()

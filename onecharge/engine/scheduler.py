@@ -27,7 +27,7 @@ from onecharge.engine.boundaries import WEBHOOK, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.moves import Move
-from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.parking import Parked, Parking, Place
 
 _LOOK_AGAIN_S: Final = 0.001
 ASKED_AGAIN: Final = 4
@@ -87,6 +87,7 @@ class Scheduler:
         self._left: set[str] = set()  # of those, whose customer has hung up
         self._waiting = 0  # of those, whoever waits by choice
         self._batch = 0
+        self._let_go: list[list[Place]] = []  # what went on, and what with it
         self._seen: dict[int, tuple[Parked, int, float]] = {}  # with its batch and its arrival
 
     async def run(self, operations: Sequence[Operation]) -> Course:
@@ -117,6 +118,7 @@ class Scheduler:
             if not (course.died or course.stuck or course.hurried):
                 await self._to_the_end(tasks, course)
         finally:
+            course.events = self._as_they_happened()
             self._parking.disarm()
             self._seen.clear()
             if course.died or (course.stuck and self._crowded):
@@ -124,6 +126,15 @@ class Scheduler:
             else:
                 await _ended(tasks)
         return course
+
+    def _as_they_happened(self) -> list[str]:
+        """Return what went on; of what went on together, first what ended first."""
+        ended = {place: nth for nth, place in enumerate(self._parking.happened)}
+        return [
+            str(place)
+            for together in self._let_go
+            for place in sorted(together, key=lambda place: ended.get(place, -1))
+        ]
 
     async def _to_the_end(self, tasks: Sequence["asyncio.Task[None]"], course: Course) -> None:
         """Let what was not on offer go on as well, unasked, but one after the other."""
@@ -197,7 +208,9 @@ class Scheduler:
         course.releases.append(names[index])
         self._batch += 1
         if names[index] != ALL_AT_ONCE:
+            self._let_go.append([events[index].place])
             return self._go_on(events[index], course)
+        self._let_go.append([event.place for event in events])
         for event in events:
             self._parking.release(event)
             self._seen.pop(id(event), None)

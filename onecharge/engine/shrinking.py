@@ -7,7 +7,10 @@ Rule 3: whole groups first, in the domain's order: orders, keys and tenants; fau
 Rule 4: a smaller tape is accepted at its first failing repeat, and rejected after as many clean
         ones as make a mistake improbable: (1 - p)^r at most 1 %, at most 20. Where 20 are too few
         for that, what was rejected is looked at again before anything is called a minimum.
-Rule 5: nothing here runs anything: whoever asks brings ``run``, and may run what they like.
+Rule 5: what does not fail every time is *pinned*: what went on at once in the run that failed goes
+        on one after the other, in the order in which it happened then. Whichever fails more often
+        is kept, and where that is no more often than before, what was found.
+Rule 6: nothing here runs anything: whoever asks brings ``run``, and may run what they like.
 """
 
 import math
@@ -20,6 +23,9 @@ from onecharge.engine.tape import Tape
 Run = Callable[[Tape], Awaitable[str | None]]
 """Makes one run by a tape and returns the kind of what it violated, None if nothing."""
 
+Pin = Callable[[], Awaitable[Tape | None]]
+"""Makes a run in the order of the events of the one that failed; its tape, if it could be made."""
+
 CONFIRMED_BY: Final = 10
 MOST_REPEATS: Final = 20
 DOUBT: Final = 0.01
@@ -29,10 +35,26 @@ ORDER: Final = ("order", "key", "tenant", "fault", "racers", "release", "copies"
 
 
 @dataclass(frozen=True, slots=True)
+class Pinned:
+    """That the order of events is pinned, and how often it failed before and since."""
+
+    before: int
+    since: int
+    of: int = CONFIRMED_BY
+
+    def __str__(self) -> str:
+        return (
+            f"the order of its events is pinned: {self.since} of {self.of} repeats, "
+            f"{self.before} of {self.of} without that"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Shrunk:
     """What was found: ``tape`` failed ``failed`` of ``of`` times; it took ``runs`` in all.
 
     ``minimal`` says whether every simpler tape was tried and rejected; if not, runs had run out.
+    ``pinned`` is there if it was made of a pinned one.
     """
 
     tape: Tape
@@ -41,21 +63,26 @@ class Shrunk:
     of: int
     runs: int
     minimal: bool
+    pinned: Pinned | None = None
 
     def __str__(self) -> str:
         return f"{self.tape.token}: {self.kind} in {self.failed} of {self.of} repeats"
 
 
-async def shrunk(tape: Tape, kind: str, run: Run, *, most_runs: int = 5_000) -> Shrunk:
+async def shrunk(
+    tape: Tape, kind: str, run: Run, *, pin: Pin | None = None, most_runs: int = 5_000
+) -> Shrunk:
     """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once."""
-    return await _Shrinking(tape.trimmed, kind, run, most_runs).to_the_end()
+    return await _Shrinking(tape.trimmed, kind, run, pin, most_runs).to_the_end()
 
 
 class _Shrinking:
-    def __init__(self, tape: Tape, kind: str, run: Run, most_runs: int) -> None:
+    def __init__(self, tape: Tape, kind: str, run: Run, pin: Pin | None, most_runs: int) -> None:
         self._tape = tape
         self._kind = kind
         self._run = run
+        self._pin = pin
+        self._pinned: Pinned | None = None
         self._most_runs = most_runs
         self._runs = 0
         self._failed = 1  # of the tape in hand: it was seen to fail
@@ -63,9 +90,11 @@ class _Shrinking:
         self._clean: dict[str, int] = {}  # how often a candidate was seen not to fail
 
     async def to_the_end(self) -> Shrunk:
-        for _ in range(CONFIRMED_BY):
-            self._failed += int(await self._fails(self._tape))
-            self._tried += 1
+        confirmed = await self._times(CONFIRMED_BY, self._tape)
+        self._failed += confirmed
+        self._tried += CONFIRMED_BY
+        if confirmed < CONFIRMED_BY and self._pin is not None:
+            await self._try_pinned(self._pin, confirmed)
         await self._without_groups()
         size = math.ceil(len(self._tape.deviations) / 2)
         while size > 1:
@@ -73,11 +102,31 @@ class _Shrinking:
             size = math.ceil(size / 2)
         while self._affordable and await self._one_step():
             pass
-        failed = 0
-        for _ in range(MOST_REPEATS):
-            failed += int(await self._fails(self._tape))
-        minimal = self._affordable
-        return Shrunk(self._tape, self._kind, failed, MOST_REPEATS, self._runs, minimal)
+        failed = await self._times(MOST_REPEATS, self._tape)
+        return Shrunk(
+            self._tape,
+            self._kind,
+            failed,
+            MOST_REPEATS,
+            self._runs,
+            minimal=self._affordable,
+            pinned=self._pinned,
+        )
+
+    async def _try_pinned(self, pin: Pin, confirmed: int) -> None:
+        """Take the pinned tape in hand if it fails more often than the one that was found."""
+        self._runs += 1
+        pinned = await pin()
+        if pinned is None or pinned.trimmed == self._tape:
+            return
+        failed = await self._times(CONFIRMED_BY, pinned.trimmed)
+        if failed > confirmed:
+            self._tape, self._pinned = pinned.trimmed, Pinned(confirmed, failed)
+            self._failed, self._tried = failed, CONFIRMED_BY
+
+    async def _times(self, repeats: int, tape: Tape) -> int:
+        """Return how many of so many repeats fail."""
+        return sum([await self._fails(tape) for _ in range(repeats)])
 
     @property
     def _affordable(self) -> bool:

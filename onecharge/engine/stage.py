@@ -20,7 +20,7 @@ from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGa
 from onecharge.engine.chooser import Chooser, Taping, lane_of
 from onecharge.engine.course import Course
 from onecharge.engine.deaths import Deaths
-from onecharge.engine.explorer import Coverage, Ran
+from onecharge.engine.explorer import Coverage, Earlier, Ran
 from onecharge.engine.last_byte import Connections, Together, warm_connections
 from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
@@ -204,7 +204,8 @@ class Stage:
             if order not in self._told and (kind := kind_of(verdict, order)):
                 self._told.add(order)
                 self.batch = 1  # from now on it is known of every run at once
-                return Ran(kind, course, None if order == reference else tape)
+                earlier = None if order == reference else Earlier(tape, self.courses[order])
+                return Ran(kind, course, earlier)
         return Ran(None, course)
 
     async def _course(self, presses: Presses, chooser: Chooser, *, all_at_once: bool) -> Course:

@@ -55,6 +55,7 @@ class CounterexampleFile(Section):
     """What was found, on which service, and the steps that show it again.
 
     ``failed`` of ``of`` repeats showed it when it was found, ``found_after`` so many schedules.
+    ``pinned`` says what came of it that the order of its events is pinned, if it is.
     """
 
     counterexample: Literal[1]
@@ -65,6 +66,7 @@ class CounterexampleFile(Section):
     found_after: int = Field(ge=1)
     failed: int = Field(ge=0)
     of: int = Field(ge=1)
+    pinned: str | None = None
     service: str | None = None
     mutant: str | None = None
     step: tuple[StepTable, ...] = Field(min_length=1, max_length=MOST_STEPS)
@@ -160,6 +162,7 @@ def counterexample_of(
     found_after: int,
     failed: int,
     of: int,
+    pinned: str = "",
 ) -> Counterexample:
     """Return the counterexample that was found, about to be written to ``path``."""
     tables = tuple(
@@ -188,6 +191,7 @@ def counterexample_of(
         found_after=found_after,
         failed=failed,
         of=of,
+        pinned=pinned or None,
         service=str(wanted.path) if own_file else None,
         mutant=wanted.mutant or None,
         step=tables,

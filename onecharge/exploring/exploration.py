@@ -223,6 +223,7 @@ class Exploration:
             found_after=found.after,
             failed=small.failed,
             of=small.of,
+            pinned=str(small.pinned or ""),
         )
         discovery = Discovery(
             kind=found.kind,
@@ -233,6 +234,7 @@ class Exploration:
             steps=example.steps,
             repeat=repeat,
             parted="" if parted is None else str(parted),
+            pinned=str(small.pinned or ""),
             file=str(path),
             test=str(self.parts.folder / TEST_FILE),
         )
@@ -257,9 +259,7 @@ class Exploration:
         ) as stage:
             if not _seen_at_once(found):
                 ends_s = self._clock() + _SHRINKING_S
-                return await shrunk_in_batches(
-                    stage, found.tape, found.kind, lambda: self._clock() < ends_s
-                )
+                return await shrunk_in_batches(stage, found, lambda: self._clock() < ends_s)
             stage.batch = BATCH
             small = await smallest(stage.make, found, most_runs=_MOST_RUNS)
             await stage.judged()
@@ -327,7 +327,7 @@ def _found_by_the_judge(stage: Stage) -> Found | None:
     assert kind is not None, "violated, and by nothing"
     blamed = verdict.orders_violating(kind)
     found = [
-        Found(kind, tape, after)
+        Found(kind, tape, after, stage.courses[order].events)
         for after, (order, tape) in enumerate(stage.tapes.items(), start=1)
         if order in blamed
     ]

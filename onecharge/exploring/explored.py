@@ -23,7 +23,8 @@ class Discovery:
     ``scenario`` names the history that shows it, ``after`` says how many runs it took to be found,
     ``failed`` and ``of`` how often the smallest schedule showed it again. ``steps`` are that
     schedule in English; ``file`` is where it lies, ``test`` the test that repeats it. ``parted``
-    says where it parts from the nearest schedule that passed. Without ``steps`` there is no
+    says where it parts from the nearest schedule that passed, ``pinned`` what came of it that the
+    order of its events is pinned, if it is. Without ``steps`` there is no
     schedule that shows it by itself: only the history of a whole batch does.
     """
 
@@ -37,6 +38,7 @@ class Discovery:
     file: str = ""
     test: str = ""
     parted: str = ""
+    pinned: str = ""
 
     @property
     def in_words(self) -> str:
@@ -44,7 +46,8 @@ class Discovery:
         again = f"came back in {self.failed} of {self.of} repeats"
         if not self.failed:
             again += " by itself: other runs of its batch had a part in it"
-        return f"{again} · found after {self.after} schedule(s)" if self.after else again
+        found = f"found after {self.after} schedule(s)" if self.after else ""
+        return " · ".join(filter(None, (again, found, self.pinned)))
 
 
 @dataclass(frozen=True, slots=True)

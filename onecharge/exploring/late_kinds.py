@@ -2,7 +2,9 @@
 
 Rule 1: candidates are run in one batch, each with an order of its own, and judged together:
         healing takes its time, and takes it once for all of them.
-Rule 2: a candidate that shows the same violation is taken, the smallest first. A claim that names
+Rule 2: what let several events go at once is tried with their order pinned first, as elsewhere
+        (``engine/shrinking.py``).
+Rule 3: a candidate that shows the same violation is taken, the smallest first. A claim that names
         no order blames nobody in a batch: then runs are made one by one, a few of them.
 """
 
@@ -11,7 +13,8 @@ from itertools import islice
 from typing import Final
 
 from onecharge.engine.chooser import Replay
-from onecharge.engine.shrinking import MOST_REPEATS, Shrunk
+from onecharge.engine.explorer import Found, pinned
+from onecharge.engine.shrinking import CONFIRMED_BY, MOST_REPEATS, Pinned, Shrunk
 from onecharge.engine.stage import Stage
 from onecharge.engine.tape import Tape
 
@@ -23,14 +26,14 @@ _ALONE: Final = 5
 
 
 async def shrunk_in_batches(
-    stage: Stage, tape: Tape, kind: str, within: Callable[[], bool] = lambda: True
+    stage: Stage, found: Found, within: Callable[[], bool] = lambda: True
 ) -> Shrunk:
-    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once.
+    """Return the smallest tape near the one that was found, which violated its kind once.
 
     ``within`` tells whether there is time for another batch: what never settles takes long.
     """
-    runs = 0
-    tape = tape.trimmed
+    kind = found.kind
+    tape, is_pinned, runs = await _the_surer(stage, found)
     minimal = False
     while within():
         candidates = list(islice(_simpler(tape), _CANDIDATES))
@@ -46,7 +49,26 @@ async def shrunk_in_batches(
     again = await _fail(stage, [tape] * MOST_REPEATS, kind)
     if not any(again):
         again = [any(await _fail(stage, [tape], kind)) for _ in range(_ALONE)]
-    return Shrunk(tape, kind, sum(again), len(again), runs + len(again), minimal)
+    return Shrunk(tape, kind, sum(again), len(again), runs + len(again), minimal, is_pinned)
+
+
+async def _the_surer(stage: Stage, found: Found) -> tuple[Tape, Pinned | None, int]:
+    """Return the tape that was found or the pinned one, whichever fails more often; and the runs.
+
+    Where nothing went on at once, there is nothing to pin.
+    """
+    tape = found.tape.trimmed
+    if not Replay(tape).all_at_once:
+        return tape, None, 0
+    candidate = await pinned(stage.make, found)
+    if candidate is None:
+        return tape, None, 1
+    tried = [tape] * CONFIRMED_BY + [candidate.trimmed] * CONFIRMED_BY
+    failed = await _fail(stage, tried, found.kind)
+    before, since = sum(failed[:CONFIRMED_BY]), sum(failed[CONFIRMED_BY:])
+    if since <= before:
+        return tape, None, 1 + len(tried)
+    return candidate.trimmed, Pinned(before, since), 1 + len(tried)
 
 
 async def _fail(stage: Stage, tapes: Sequence[Tape], kind: str) -> list[bool]:

@@ -4,7 +4,7 @@ import pytest
 
 from onecharge.engine.chooser import RELEASE, Chooser, Taping
 from onecharge.engine.course import Course
-from onecharge.engine.explorer import Ran
+from onecharge.engine.explorer import Found, Ran
 from onecharge.engine.tape import Choice, Tape
 from onecharge.exploring.late_kinds import shrunk_in_batches
 from onecharge.history.judgement import API_TO_PROVIDER, Judgement, Violation
@@ -53,7 +53,7 @@ def tape(*indices: int) -> Tape:
 async def test_what_does_not_matter_is_dropped_and_all_repeats_are_one_batch() -> None:
     stage = ToyStage()
 
-    small = await shrunk_in_batches(stage, tape(0, 1, 2, 2, 1), KIND)  # type: ignore[arg-type]
+    small = await shrunk_in_batches(stage, Found(KIND, tape(0, 1, 2, 2, 1), 1))  # type: ignore[arg-type]
 
     assert small.tape.deviations == (BROKEN_AT,)
     assert [choice.index for choice in small.tape.choices] == [0, 0, 0, 1]
@@ -64,7 +64,7 @@ async def test_what_does_not_matter_is_dropped_and_all_repeats_are_one_batch() -
 async def test_a_claim_that_names_no_order_is_repeated_one_by_one() -> None:
     stage = ToyStage(names_orders=False)
 
-    small = await shrunk_in_batches(stage, tape(0, 0, 0, 1), KIND)  # type: ignore[arg-type]
+    small = await shrunk_in_batches(stage, Found(KIND, tape(0, 0, 0, 1), 1))  # type: ignore[arg-type]
 
     assert small.tape.deviations == (BROKEN_AT,)
     assert small.failed == small.of == 5
@@ -73,7 +73,7 @@ async def test_a_claim_that_names_no_order_is_repeated_one_by_one() -> None:
 async def test_when_time_is_up_what_is_there_is_repeated() -> None:
     found = tape(0, 1, 0, 1)
 
-    small = await shrunk_in_batches(ToyStage(), found, KIND, lambda: False)  # type: ignore[arg-type]
+    small = await shrunk_in_batches(ToyStage(), Found(KIND, found, 1), lambda: False)  # type: ignore[arg-type]
 
     assert small.tape == found
     assert (small.failed, small.of, small.minimal) == (20, 20, False)
@@ -81,6 +81,6 @@ async def test_when_time_is_up_what_is_there_is_repeated() -> None:
 
 @pytest.mark.parametrize("kind", ["every_order_settles"])
 async def test_another_kind_is_no_repeat(kind: str) -> None:
-    small = await shrunk_in_batches(ToyStage(), tape(0, 0, 0, 1), kind)  # type: ignore[arg-type]
+    small = await shrunk_in_batches(ToyStage(), Found(kind, tape(0, 0, 0, 1), 1))  # type: ignore[arg-type]
 
     assert small.failed == 0

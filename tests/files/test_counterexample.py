@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from onecharge.engine.retold import Deviation, Step
+from onecharge.engine.shrinking import Pinned
 from onecharge.engine.stage import SCOPES
 from onecharge.exploring.counterexample import (
     Counterexample,
@@ -28,7 +29,7 @@ STEPS = (
 )
 
 
-def counterexample(path: Path, *, mutant: str | None = None) -> Counterexample:
+def counterexample(path: Path, *, mutant: str | None = None, pinned: str = "") -> Counterexample:
     return counterexample_of(
         path,
         STEPS,
@@ -39,6 +40,7 @@ def counterexample(path: Path, *, mutant: str | None = None) -> Counterexample:
         found_after=14,
         failed=19,
         of=20,
+        pinned=pinned,
     )
 
 
@@ -67,6 +69,16 @@ def test_what_is_written_is_read_again_with_its_tape(tmp_path: Path) -> None:
     ]
     assert read.steps == tuple(step.says for step in STEPS)
     assert read.target(None, None).mutant == "no_client_key_guard"
+
+
+def test_that_an_order_is_pinned_is_said_where_it_is(tmp_path: Path) -> None:
+    said = str(Pinned(before=4, since=10))
+    written = counterexample(tmp_path / "counterexample.toml", pinned=said)
+    written.write()
+
+    assert said == "the order of its events is pinned: 10 of 10 repeats, 4 of 10 without that"
+    assert read_counterexample(written.path).file.pinned == said
+    assert "pinned" not in counterexample(written.path).text
 
 
 def test_it_is_played_on_the_service_that_it_names_unless_another_is_named(tmp_path: Path) -> None:
