@@ -214,6 +214,10 @@ KILL: Final = "kill"
 """The kind of choice that says whether the service dies before it moves."""
 
 
+PROBE: Final = "probe"
+"""The kind of choice that says behind what a second request comes, where nothing is held."""
+
+
 class Priorities:
     """Probabilistic concurrency testing: the lane of the highest priority moves.
 

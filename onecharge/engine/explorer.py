@@ -107,7 +107,7 @@ class Coverage:
     ended: bool = False
     in_step: int = 0
     swept: int = 0
-    """Late probes: a scope of theirs knows nothing else."""
+    """Runs in which nothing is held (``late_probes.py``): a scope of theirs knows nothing else."""
     sampled: int = 0
     bound: Bound | None = None
 
@@ -142,7 +142,7 @@ class Coverage:
 
     def _systematic(self) -> str:
         if self.swept:
-            return f"{self.swept} late probe(s) of {self.what}, which are samples"
+            return f"{self.swept} run(s) in a sweep of {self.what}, which are samples"
         of = f"of the observed {self.observed} of {self.what}, one released at a time"
         if self.exhausted and self.renamed:
             return (

@@ -55,6 +55,11 @@ class Held(ABC):
         return self._order
 
     @property
+    @abstractmethod
+    def writes(self) -> bool:
+        """Whether it changes what is stored, or ends what did: all others only read."""
+
+    @property
     def standing(self) -> Standing:
         """The service waits for it."""
         return "under way"
@@ -62,6 +67,12 @@ class Held(ABC):
     def release(self) -> None:
         """Pass it on."""
         if self._decide():
+            self._pass_on()
+
+    def answer_late(self, seconds: float) -> None:
+        """Pass it on, and have its answer heard so much later, and all that is said behind it."""
+        if self._decide():
+            self._hear_later(seconds)
             self._pass_on()
 
     def cut_before(self) -> None:
@@ -103,6 +114,9 @@ class Held(ABC):
 
     @abstractmethod
     def _pass_on(self) -> None: ...
+
+    @abstractmethod
+    def _hear_later(self, seconds: float) -> None: ...
 
     @abstractmethod
     def _cut_before(self) -> None: ...

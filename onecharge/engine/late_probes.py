@@ -10,36 +10,55 @@ Rule 1: how long it takes is measured before, and again in every run; a probe is
 Rule 2: a provider that is quick and one that is slow are both part of it: a hold can hide a race.
 Rule 3: the machine decides what comes first. Every run is a sample, and counted as one.
 Rule 4: the boring choice is a second request after the first was answered.
+Rule 5: where a store has a gate, there are events enough to follow: a second request comes right
+        behind one of them, and how quick the store is, is part of the sweep as well.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from statistics import median
-from typing import Final
+from typing import Final, Self
 
-from onecharge.engine.chooser import Boring, Chooser
+from onecharge.engine.chooser import PROBE, Boring, Chooser
 from onecharge.engine.course import Course, Operation
+from onecharge.engine.paces import ALL, PROVIDER, SLOW_STORE_S, Paces
 from onecharge.engine.parking import Parked, Parking
 
 PARTS: Final = 16
 """So many steps a sweep has from an event to what follows it."""
-
-SLOW_S: Final = 0.05
-"""For how long a slow provider keeps a call before it looks at it."""
 
 _MEASURED: Final = 3
 _REMEMBERED: Final = 9
 
 
 class LateProbes:
-    """Makes runs of two operations, the second so long after an event of the first."""
+    """Makes runs of two operations, the second so long after an event of the first.
 
-    def __init__(self, parking: Parking) -> None:
+    ``parts`` is how many steps there are to the next event, 0 for none but the event itself.
+    ``paced`` is what may be quick or slow, ``store_s`` how slow a store is then.
+    """
+
+    def __init__(
+        self,
+        parking: Parking,
+        *,
+        parts: int = PARTS,
+        paced: Collection[str] = (PROVIDER,),
+        store_s: float = 0.0,
+    ) -> None:
+        self.paced = paced
+        self.store_s = store_s
         self._parking = parking
+        self._parts = parts
         self._took: dict[str, deque[float]] = {}
         self._anchors: tuple[str, ...] = ()
         self._measured = 0
+
+    @classmethod
+    def beside_a_gate(cls, parking: Parking, patience_s: float) -> Self:
+        """Return those of rule 5; nothing that is slow takes longer than ``patience_s``."""
+        return cls(parking, parts=0, paced=ALL, store_s=min(SLOW_STORE_S, patience_s))
 
     def __repr__(self) -> str:
         return f"<LateProbes behind {len(self._anchors)} events>"
@@ -69,11 +88,14 @@ class LateProbes:
         """Return what may follow an event, the boring alternative first."""
         if event not in self._anchors:
             return [event]
-        return [event, *(f"{lane} {part}/{PARTS} behind {event}" for part in range(PARTS + 1))]
+        if not self._parts:
+            return [event, f"{lane} right behind {event}"]
+        parts = range(self._parts + 1)
+        return [event, *(f"{lane} {part}/{self._parts} behind {event}" for part in parts)]
 
     def after_s(self, event: str, index: int) -> float:
         """Return how long after an event an alternative lets the second request go."""
-        return median(self._took[event]) * (index - 1) / PARTS
+        return median(self._took[event]) * (index - 1) / max(1, self._parts)
 
     def took(self, event: str, seconds: float) -> None:
         """Take in how long it was until the next event, or until the answer."""
@@ -101,9 +123,10 @@ class _Probe:
         self._known: set[int] = set()
         self._course = Course(swept=True)
         self._last: tuple[str, float] | None = None
+        self._paces = Paces(frozenset(), 0.0)
 
     async def run(self) -> Course:
-        slow = self._chooser.choose("provider", ["quick", "slow"]) == 1
+        self._paces = Paces.chosen(self._chooser, self._probes.paced, self._probes.store_s)
         self._parking.chains.moves(self._first.lane)
         self._follow(f"{self._first.lane} {self._first.what} #1", lambda: self._begin(self._first))
         seen = -1
@@ -112,7 +135,7 @@ class _Probe:
                 self._measure()
                 self._begin(self._second)
             for event in self._parking.parked():
-                self._let_go(event, slow=slow)
+                self._let_go(event)
             seen = await self._parking.changed(seen)
         return self._course
 
@@ -131,29 +154,25 @@ class _Probe:
     def _answered_both(self) -> bool:
         return len(self._tasks) > 1 and all(task.done() for task in self._tasks)
 
-    def _let_go(self, event: Parked, *, slow: bool) -> None:
-        """Let an event go on at once, or a little later by a slow provider."""
+    def _let_go(self, event: Parked) -> None:
+        """Let an event go on, at once or as slowly as it was chosen."""
         if id(event) in self._known:
             return
         self._known.add(id(event))
-        name = str(event.place)
         self._measure()
-        if slow and event.place.what.endswith("on_receive"):
-            loop = asyncio.get_running_loop()
-            loop.call_later(SLOW_S, self._follow, name, lambda: self._release(event))
-        else:
-            self._follow(name, lambda: self._release(event))
 
-    def _release(self, event: Parked) -> None:
-        self._known.discard(id(event))
-        self._parking.release(event)
+        def go_on(lets: Callable[[], None]) -> None:
+            self._known.discard(id(event))
+            self._follow(str(event.place), lets)
+
+        self._paces.let_go(event, self._parking, go_on)
 
     def _follow(self, name: str, go_on: Callable[[], None]) -> None:
         """Let an event go on, and the second request after it, if that is chosen."""
         index = 0
         if not self._under_way():
             names = self._probes.alternatives(name, self._second.lane)
-            index = self._chooser.choose("probe", names) if len(names) > 1 else 0
+            index = self._chooser.choose(PROBE, names) if len(names) > 1 else 0
             self._course.releases.append(names[index])
         loop = asyncio.get_running_loop()
         go_on()

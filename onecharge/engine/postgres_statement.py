@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from onecharge.engine.gate import Held
 from onecharge.engine.parking import Place, Standing
 from onecharge.engine.postgres_refusals import REFUSALS
+from onecharge.engine.statements import changes, ends
 from onecharge.engine.wire.postgres import Piece
 
 if TYPE_CHECKING:
@@ -59,8 +60,16 @@ class Statement(Held):
         """Whether it is a transaction of its own, since none is open."""
         return self._way.idle
 
+    @property
+    def writes(self) -> bool:
+        """Whether it writes, or locks what others write, or ends a transaction."""
+        return changes(self.text) or ends(self.text)
+
     def _pass_on(self) -> None:
         self._way.pass_on(self)
+
+    def _hear_later(self, seconds: float) -> None:
+        self._way.hear_later(seconds)
 
     def _cut_before(self) -> None:
         self._way.end()

@@ -64,6 +64,58 @@ _WAITS: Final = frozenset(
         "WAITAOF",
     ]
 )
+# fmt: off
+_READS: Final = frozenset(
+    [
+        "GET",
+        "MGET",
+        "GETRANGE",
+        "STRLEN",
+        "EXISTS",
+        "TTL",
+        "PTTL",
+        "EXPIRETIME",
+        "PEXPIRETIME",
+        "TYPE",
+        "KEYS",
+        "SCAN",
+        "GETBIT",
+        "BITCOUNT",
+        "HGET",
+        "HMGET",
+        "HGETALL",
+        "HEXISTS",
+        "HKEYS",
+        "HVALS",
+        "HLEN",
+        "HSCAN",
+        "SISMEMBER",
+        "SMISMEMBER",
+        "SMEMBERS",
+        "SCARD",
+        "SSCAN",
+        "LRANGE",
+        "LLEN",
+        "LINDEX",
+        "LPOS",
+        "ZSCORE",
+        "ZMSCORE",
+        "ZRANGE",
+        "ZRANGEBYSCORE",
+        "ZRANK",
+        "ZCARD",
+        "ZCOUNT",
+        "ZSCAN",
+        "XRANGE",
+        "XREVRANGE",
+        "XLEN",
+        "XREAD",
+        "EVAL_RO",
+        "EVALSHA_RO",
+        "FCALL_RO",
+    ]
+)
+# fmt: on
 _WITHOUT_A_KEY: Final = frozenset(
     {"EXEC", "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "PUBLISH", "SCAN", "XREAD"}
 )
@@ -94,6 +146,11 @@ def streams(said: list[bytes]) -> bool:
     if name(said) == "CLIENT":
         return len(said) > 1 and said[1].upper() == b"REPLY"
     return name(said) in _STREAMS
+
+
+def reads(said: list[bytes]) -> bool:
+    """Return whether a command changes nothing; of what is not known that is not said."""
+    return name(said) in _READS
 
 
 def waits(said: list[bytes]) -> bool:

@@ -85,8 +85,16 @@ class Command(Held):
         self.said = said
         self.piece = piece
 
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything."""
+        return not redis_commands.reads(self.said)
+
     def _pass_on(self) -> None:
         self._way.pass_on(self, lost=False)
+
+    def _hear_later(self, seconds: float) -> None:
+        self._way.hear_later(seconds)
 
     def _cut_before(self) -> None:
         self._way.end()
@@ -132,6 +140,8 @@ class Gated(Way[Piece, Command]):
         self._streaming = False
         self._queueing = False
         self._pushing = False
+        self._reached = False
+        self._unread = b""
         self.client.other, self._server.other = self._server, self.client
         self.client.be_silent("opening")
         gate.joined(self)
@@ -151,11 +161,19 @@ class Gated(Way[Piece, Command]):
             return
         if self._over:
             self._server.cut()
+            return
+        self._reached = True
+        unread, self._unread = self._unread, b""
         self.client.speak("opening")
+        if unread:
+            self._from_client(unread)
 
     # From the client
 
     def _from_client(self, data: bytes) -> None:
+        if not self._reached:  # it was told to be silent; uvloop reads once all the same
+            self._unread += data
+            return
         try:
             pieces = self._said.feed(data)
         except wire.Garbled as problem:

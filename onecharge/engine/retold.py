@@ -3,7 +3,8 @@
 Rule 1: events that go on with the same chain, one after the other, are one step.
 Rule 2: there are at most eight steps; whatever comes after the last deviation is the usual order
         and one of them.
-Rule 3: a step keeps its deviations from the boring run: the steps of a run are its tape, too.
+Rule 3: where nothing is held, what is told is what is slow, and when the second request comes.
+Rule 4: a step keeps its deviations from the boring run: the steps of a run are its tape, too.
 """
 
 import re
@@ -11,15 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Asked, lane_of
+from onecharge.engine.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked, lane_of
 
 MOST_STEPS: Final = 8
 
 USUAL: Final = "everything else goes on in its usual order"
+AFTERWARDS: Final = "the second request comes when the first has been answered"
 
 _NUMBERED = re.compile(r"([a-z]+):(\d+)")
 _PLACE = re.compile(r"(?P<lane>\S+) (?P<what>.+) #\d+")
 _MOVE = re.compile(r"(?P<place>\S+ .+ #\d+) (?P<becomes>.+)")
+_PROBE = re.compile(r"(?P<lane>\S+) (?P<part>\d+/\d+|right) behind (?P<event>.+)")
 _METHOD = re.compile(r"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /")
 _SEAM = re.compile(r"(?P<operation>\S+) (?P<seam>on_receive|before_commit|after_commit)")
 _SEAMS: Final = {
@@ -50,6 +53,8 @@ class Step:
 
 def retold(asked: Sequence[Asked], most: int = MOST_STEPS) -> tuple[Step, ...]:
     """Return a run in at most so many steps."""
+    if all(one.kind != RELEASE for one in asked):
+        return _swept(asked)
     # Without a deviation it is the usual order itself that is told.
     last = max((place for place, one in enumerate(asked) if one.index), default=len(asked))
     parts = [part for part in _parts(asked) if part.start <= last]
@@ -68,6 +73,36 @@ def retold(asked: Sequence[Asked], most: int = MOST_STEPS) -> tuple[Step, ...]:
             )
         ]
     return tuple(steps)
+
+
+def _swept(asked: Sequence[Asked]) -> tuple[Step, ...]:
+    """Return a run in which nothing was held."""
+    steps = [
+        Step(_slow_or_early(deviation.takes), (deviation,))
+        for place, one in enumerate(asked)
+        for deviation in _deviations(place, one)
+    ]
+    probed = any(one.kind == PROBE and one.index for one in asked)
+    return (*steps, *([] if probed else [Step(AFTERWARDS)]))
+
+
+def _slow_or_early(name: str) -> str:
+    """Say what is slow, or behind what the second request comes."""
+    if (probe := _PROBE.fullmatch(name)) is None:
+        return name
+    who, begins = _plain(probe["lane"]), _begins(probe["event"])
+    if probe["part"] == "right":
+        return f"{begins}, and {who} comes right behind that"
+    return f"{begins}, and {who} comes after {probe['part']} of the time to what follows"
+
+
+def _deviations(place: int, one: Asked) -> tuple[Deviation, ...]:
+    """Return the deviation at a place, if there is one."""
+    if not one.index:
+        return ()
+    return (
+        Deviation(place, one.kind, one.index, one.alternatives[one.index], one.alternatives[0]),
+    )
 
 
 @dataclass(slots=True)
@@ -91,12 +126,7 @@ class _Part:
 def _parts(asked: Sequence[Asked]) -> Iterator[_Part]:
     part: _Part | None = None
     for place, one in enumerate(asked):
-        taken = one.alternatives[one.index]
-        deviation = (
-            (Deviation(place, one.kind, one.index, taken, one.alternatives[0]),)
-            if one.index
-            else ()
-        )
+        taken, deviation = one.alternatives[one.index], _deviations(place, one)
         if one.kind != RELEASE and not deviation:
             continue  # it went through, as it should
         lane = lane_of(taken) if one.kind == RELEASE and taken != ALL_AT_ONCE else taken

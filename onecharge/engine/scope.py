@@ -5,7 +5,7 @@ Rule 2: a scope is small: two requests, two copies of a webhook. Most races need
 Rule 3: what a service cannot have at all is said beforehand, in one sentence, and never explored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +35,8 @@ class Scope:
     copies: int = 1
     outlives_a_lease: bool = False
     late_probes: bool = False
+    paces: bool = False
+    """Whether nothing is held, and the store and the provider are quick or slow (``paces.py``)."""
     troubles: bool = False
     """Whether things go wrong with the first press, which is then made once more."""
     deaths: bool = False
@@ -47,26 +49,34 @@ class Scope:
     @property
     def size(self) -> int:
         """How much takes part: a measure for what comes first."""
-        others = self.outlives_a_lease + self.late_probes + self.troubles + self.deaths
+        others = self.outlives_a_lease + self.sweeps + self.troubles + self.deaths
         return self.presses + self.webhooks * self.copies + others
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether the second press is swept along the first, with nothing held for it."""
+        return self.late_probes or self.paces
 
     def why_not(self, file: "ServiceFile") -> str | None:
         """Tell why a service cannot be explored so; None if it can."""
+        return next(self._whys_not(file), None)
+
+    def _whys_not(self, file: "ServiceFile") -> Iterator[str]:
+        has_a_gate = file.database is not None or file.redis is not None
         if self.webhooks and file.webhook is None:
-            return "the service takes no webhooks"
-        if self.late_probes and (file.database is not None or file.redis is not None):
-            return "its store has a gate, where requests are held at every step"
+            yield "the service takes no webhooks"
+        if self.late_probes and has_a_gate:
+            yield "its store has a gate, where requests are held at every step"
+        if self.paces and not has_a_gate:
+            yield "its store has no gate, so how quick it is cannot be chosen"
         if self.deaths and not file.capabilities.restartable:
-            return "the service cannot be killed and started again"
+            yield "the service cannot be killed and started again"
         if self.outlives_a_lease:
-            lease_s = file.provider.lease_s
-            if lease_s is None:
-                return "the service file declares no provider.lease_s"
-            if PAST_THE_LEASE * lease_s >= min(
-                file.provider.timeout_s, file.timing.answers_within_s
-            ):
-                return "the lease is not shorter than the time after which calls are given up"
-        return None
+            given_up_s = min(file.provider.timeout_s, file.timing.answers_within_s)
+            if file.provider.lease_s is None:
+                yield "the service file declares no provider.lease_s"
+            elif PAST_THE_LEASE * file.provider.lease_s >= given_up_s:
+                yield "the lease is not shorter than the time after which calls are given up"
 
     def rules(self, orders: Sequence[str]) -> list[Rule]:
         """Return what the provider is to do about these orders beside what is parked."""

@@ -97,6 +97,8 @@ class Stage:
         self._webhooks = WebhookGate(world.simulator, self._parking)
         self._provider = ProviderGate(world.simulator, self._parking)
         self._probes = LateProbes(self._parking)
+        if scope.paces:
+            self._probes = LateProbes.beside_a_gate(self._parking, self._patience_s)
         self._together = Together(0.0)
         self._connections: Connections | None = None
         self._read_back = ReadBack.in_world(world)
@@ -151,7 +153,7 @@ class Stage:
     def _alike(self) -> frozenset[str]:
         """The requests that differ in nothing: whoever comes first, it is the same."""
         file, presses = self._world.service_file, range(1, self.scope.presses + 1)
-        if self.scope.late_probes or any(self.scope.waits_s(press, file) for press in presses):
+        if self.scope.sweeps or any(self.scope.waits_s(press, file) for press in presses):
             return frozenset()
         return frozenset(f"{CLIENT}:{press}" for press in presses)
 
@@ -167,7 +169,7 @@ class Stage:
 
     async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
         """Run the scope once with a fresh order."""
-        while self.scope.late_probes and not self._probes.measured:
+        while self.scope.sweeps and not self._probes.measured:
             await self._probes.measure(*self._presses(self._next_order()).operations())
         order = self._next_order()
         presses = self._presses(order, all_at_once=all_at_once)
@@ -209,7 +211,7 @@ class Stage:
         return Ran(None, course)
 
     async def _course(self, presses: Presses, chooser: Chooser, *, all_at_once: bool) -> Course:
-        if self.scope.late_probes:
+        if self.scope.sweeps:
             first, second = presses.operations()
             return await self._probes.run(first, second, chooser)
         scheduler = Scheduler(

@@ -5,6 +5,7 @@ Rule 1: what the client says stands in one queue; what is held stands at its hea
 Rule 2: whoever leaves takes along what is held for them.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
@@ -63,6 +64,12 @@ class Way(ABC, Generic[PieceT, HeldT]):
         self.client.finish()
         if self._server is not None:
             self._server.cut()
+
+    def hear_later(self, seconds: float) -> None:
+        """Hear nothing of the server for so long; what it says meanwhile waits."""
+        if self._server is not None:
+            self._server.be_silent("slow")
+            asyncio.get_running_loop().call_later(seconds, self._server.speak, "slow")
 
     def rest(self) -> None:
         """Do nothing: most stores have nobody wait for a lock."""

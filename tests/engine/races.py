@@ -109,6 +109,13 @@ RACES: Final = {
             "one-request-and-troubles",
             patterns=("hung_up",),
         ),
+        Race(
+            "fails_open",
+            "a look at the store that is given up when it takes too long",
+            "quick-and-slow",
+            stores=frozenset({"redis"}),
+            patterns=("result_not_bound",),
+        ),
     )
 }
 

@@ -20,6 +20,7 @@ HERE = [
     "redis_guard",
     "looks_first",
     "in_memory",
+    "fails_open",
     "lost_commit",
     pytest.param("gives_up", marks=pytest.mark.museum),  # its troubles take their time to heal
 ]

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from onecharge.engine.boundaries import stop
-from onecharge.engine.chooser import Boring, Chooser, Replay, Taping
+from onecharge.engine.chooser import PROBE, Boring, Chooser, Replay, Taping
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.explorer import Coverage, Ran, explored
 from onecharge.engine.late_probes import PARTS, LateProbes
+from onecharge.engine.paces import PACE
 from onecharge.engine.parking import Parking
 from onecharge.engine.tape import Choice, Tape
 
@@ -78,7 +79,7 @@ async def test_behind_each_event_there_are_parts_of_what_it_takes(shop: Shop) ->
     await shop.probed(taping)
 
     provider, press, call = taping.asked
-    assert provider.alternatives == ("quick", "slow")
+    assert provider.alternatives == ("the provider is quick", "the provider is slow")
     assert press.alternatives[0] == "client:1 POST /pay #1"
     assert call.alternatives[1:] == tuple(
         f"client:2 {n}/{PARTS} {BEHIND}" for n in range(PARTS + 1)
@@ -87,11 +88,32 @@ async def test_behind_each_event_there_are_parts_of_what_it_takes(shop: Shop) ->
     assert shop.probes.after_s(f"client:1 {CALL} #1", PARTS + 1) > 0
 
 
+async def test_beside_a_gate_a_second_request_comes_right_behind_an_event(shop: Shop) -> None:
+    shop.probes = LateProbes.beside_a_gate(shop.parking, 0.01)
+    await shop.measured()
+    taping = Taping(Boring())
+    await shop.probed(taping)
+    right = f"client:2 right {BEHIND}"
+    asked = [one.alternatives for one in taping.asked]
+
+    assert asked == [
+        ("reads are quick", "reads are slow"),
+        ("writes are quick", "writes are slow"),
+        ("the provider is quick", "the provider is slow"),
+        ("client:1 POST /pay #1", "client:2 right behind client:1 POST /pay #1"),
+        (f"client:1 {CALL} #1", right),
+    ]
+    shop.may_end = asyncio.Event()
+    boring = (Choice(),) * 4
+    await shop.probed(Replay(Tape((*boring, Choice(PROBE, 1, right)))))
+    assert shop.happened == TWICE
+
+
 @pytest.mark.parametrize("provider", ["quick", "slow"])
 async def test_a_probe_comes_while_the_first_is_under_way(shop: Shop, provider: str) -> None:
     shop.may_end = asyncio.Event()
     takes = f"client:2 0/{PARTS} {BEHIND}"
-    slow = Choice("provider", 1, "slow", "quick") if provider == "slow" else Choice()
+    slow = Choice(PACE, 1, "the provider is slow") if provider == "slow" else Choice()
     course = await shop.probed(Replay(Tape((slow, Choice(), Choice("probe", 1, takes)))))
 
     assert shop.happened == TWICE
@@ -113,5 +135,5 @@ async def test_a_sweep_is_samples_and_is_never_called_exhausted(shop: Shop) -> N
     assert not coverage.exhausted
     assert coverage.unlike == 0
     assert coverage.sentences()[0] == (
-        f"{coverage.swept} late probe(s) of two requests with one key, which are samples"
+        f"{coverage.swept} run(s) in a sweep of two requests with one key, which are samples"
     )

@@ -616,6 +616,23 @@ async def test_a_delay_holds_the_kind_of_statement_that_it_is_for(
             await inserting
 
 
+async def test_a_slow_statement_happens_at_once_and_is_answered_later(
+    gate: PostgresGate, url: str, direct: AsyncConnection
+) -> None:
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        gate.on_command(1, lambda held: held.answer_late(0))
+        gate.on_command(2, lambda held: held.answer_late(30))
+        await connection.execute("SELECT count(*) FROM charges")
+        inserting = asyncio.create_task(connection.execute(INSERT))
+        while not await charges(direct):
+            await asyncio.sleep(0)
+
+        assert not inserting.done()
+        inserting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await inserting
+
+
 @pytest.mark.usefixtures("direct")
 async def test_a_code_that_a_server_does_not_refuse_with_is_named(
     gate: PostgresGate, url: str

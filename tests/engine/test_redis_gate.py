@@ -8,8 +8,10 @@ import pytest
 import redis.exceptions
 from redis.asyncio import Redis
 
+from onecharge.engine import redis_commands
 from onecharge.engine.gate import Held
 from onecharge.engine.redis_gate import RedisGate
+from onecharge.loops import run_to_end
 from onecharge.world.ports import free_port
 from onecharge.world.redis import redis_program
 from onecharge.world.supervisor import Supervisor
@@ -198,6 +200,28 @@ async def test_a_delay_holds_the_kind_of_command_that_it_is_for(
         await setting
 
 
+async def test_a_slow_command_happens_at_once_and_is_answered_later(
+    gate: RedisGate, client: Redis, direct: Redis
+) -> None:
+    assert await client.get("a") is None
+    gate.on_command(1, lambda held: held.answer_late(0))
+    gate.on_command(2, lambda held: held.answer_late(30))
+    assert await client.get("a") is None
+    setting = asyncio.ensure_future(client.set("a", 1))
+    while await direct.get("a") is None:
+        await asyncio.sleep(0)
+
+    assert not setting.done()
+    setting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await setting
+
+
+@pytest.mark.parametrize("said, writes", [(b"GET", False), (b"SET", True), (b"OWN", True)])
+def test_what_is_not_known_to_read_is_taken_to_write(said: bytes, *, writes: bool) -> None:
+    assert redis_commands.reads([said, b"a"]) is not writes
+
+
 async def test_a_code_that_redis_does_not_refuse_with_is_named(
     gate: RedisGate, client: Redis
 ) -> None:
@@ -281,6 +305,27 @@ async def test_what_comes_through_the_gate_is_what_comes_without(
     finally:
         releasing.cancel()
     assert gate.url(server_url) == f"redis://127.0.0.1:{gate.port}/3"
+
+
+async def test_who_speaks_before_the_server_is_reached_is_heard(server_url: str) -> None:
+    async def says_and_hears(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"PING\r\n")
+        heard = await reader.readline()
+        writer.close()
+        return heard
+
+    async def many_at_once() -> set[bytes]:
+        gate = RedisGate(server_url)
+        await gate.open()
+        try:
+            async with asyncio.timeout(20):
+                return set(await asyncio.gather(*(says_and_hears(gate.port) for _ in range(50))))
+        finally:
+            await gate.close()
+
+    # The loop of worlds delivers what came with a connection, though it was asked to wait.
+    assert await asyncio.to_thread(run_to_end, many_at_once()) == {b"+PONG\r\n"}
 
 
 async def test_what_people_type_is_answered(gate: RedisGate) -> None:

@@ -1,7 +1,8 @@
 """A run told in a few steps of English, which are its tape as well."""
 
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Asked
-from onecharge.engine.retold import MOST_STEPS, USUAL, retold
+from onecharge.engine.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked
+from onecharge.engine.paces import PACE
+from onecharge.engine.retold import AFTERWARDS, MOST_STEPS, USUAL, retold
 
 ONE, TWO = "client:1 POST /pay #1", "client:2 POST /pay #1"
 
@@ -99,3 +100,18 @@ def test_there_are_never_more_than_eight_steps_and_no_deviation_is_lost() -> Non
     places = [deviation.place for step in steps for deviation in step.deviations]
     assert places == list(range(1, 40, 2))
     assert steps[-1].says.startswith("and so on, ")
+
+
+def test_where_nothing_is_held_it_is_told_what_is_slow_and_when_the_second_comes() -> None:
+    quick, slow = ("reads are quick", "reads are slow"), Asked(PACE, ("reads are", "slow reads"), 1)
+    right, part = f"client:2 right behind {ONE}", f"client:2 3/16 behind {ONE}"
+
+    assert says(slow, Asked(PROBE, (ONE, right), 0)) == ["slow reads", AFTERWARDS]
+    assert says(Asked(PACE, quick, 0), Asked(PROBE, (ONE, right), 1)) == [
+        "client 1 sends POST /pay, and client 2 comes right behind that"
+    ]
+    assert says(slow, Asked(PROBE, (ONE, part), 1)) == [
+        "slow reads",
+        "client 1 sends POST /pay, and client 2 comes after 3/16 of the time to what follows",
+    ]
+    assert says(Asked(PACE, quick, 0)) == [AFTERWARDS]

@@ -29,6 +29,15 @@ def test_a_scope_is_called_by_its_file_and_says_what_it_is_about(name: str) -> N
     }
 
 
+def test_how_quick_a_store_is_can_be_chosen_where_it_has_a_gate() -> None:
+    scope = SCOPES["quick-and-slow"]
+
+    assert scope.why_not(shop()) is None
+    assert scope.why_not(shop().model_copy(update={"database": None})) == (
+        "its store has no gate, so how quick it is cannot be chosen"
+    )
+
+
 def test_the_smallest_comes_first() -> None:
     sizes = [scope.size for scope in SCOPES.values()]
 
