@@ -45,7 +45,7 @@ class Sender:
     ) -> None:
         self._provider = provider
         self._clock = clock
-        self._timeout = ClientTimeout(total=timeout_s)
+        self._timeout_s = timeout_s
         self._on_answer = on_answer
         self._route = route
         self._together = together
@@ -81,7 +81,7 @@ class Sender:
         async with ClientSession(
             connector=TCPConnector(limit=0),
             cookie_jar=DummyCookieJar(),
-            timeout=self._timeout,
+            timeout=ClientTimeout(total=self._timeout_s),
             auto_decompress=False,
         ) as session:
             while True:
@@ -115,13 +115,22 @@ class Sender:
 
         It always ends, and an answer that has come counts whatever happens after it: an endpoint
         may answer before it has read a large body and never read the rest, and aiohttp waits for
-        the end of the upload without a limit.
+        the end of the upload without a limit. Only who is deaf has heard none.
         """
+        deaf_after_s = attempt.tamper.deaf_after_s
+        if deaf_after_s is not None:
+            await self._posted(session, attempt, deaf_after_s)
+            return NoAnswer(f"hung up after {1000 * deaf_after_s:g} ms without an answer")
+        return await self._posted(session, attempt, self._timeout_s)
+
+    async def _posted(
+        self, session: ClientSession, attempt: Attempt, within_s: float
+    ) -> AttemptOutcome:
         message = self._provider.message(attempt, time.time())
-        outcome: AttemptOutcome = NoAnswer(f"timed out after {self._timeout.total:g} s")
+        outcome: AttemptOutcome = NoAnswer(f"timed out after {within_s:g} s")
         try:
             async with (
-                asyncio.timeout(self._timeout.total),
+                asyncio.timeout(within_s),
                 session.post(
                     URL(self._route(message.path), encoded=True),
                     data=_half_of(message.body) if attempt.tamper.cut else BytesIO(message.body),

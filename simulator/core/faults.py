@@ -163,15 +163,17 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Tamper:
-    """Send this attempt, but not as it should be: ill signed, in half, or in a guise.
+    """Send this attempt, but not as it should be: ill signed, in half, in a guise, or unheard.
 
-    ``age_s`` is how old an ``old`` signature is, in real seconds.
+    ``age_s`` is how old an ``old`` signature is, ``deaf_after_s`` when the connection is closed
+    without hearing an answer, both in real seconds.
     """
 
     signature: Signature = "right"
     age_s: float = 0.0
     cut: bool = False
     guise: Guise | None = None
+    deaf_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,8 +152,8 @@ def test_a_level_cut_short_says_how_far_it_came(space: Space) -> None:
     assert not level.complete
     assert level.sentences() == [
         (
-            "level 1, every single trouble: 2 of 63 rows played, 1 exercised in full; "
-            "1 of 63 troubles came about"
+            "level 1, every single trouble: 2 of 64 rows played, 1 exercised in full; "
+            "1 of 64 troubles came about"
         ),
         "never came about: presses again around the end of the first request",
         "1 row(s) are in doubt: odd: an odd thing",

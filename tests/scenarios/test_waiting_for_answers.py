@@ -1,31 +1,13 @@
-"""What is waited for: every definite answer that there can be, and no other.
+"""What is waited for: every definite answer that there can be, and no other."""
 
-A shop in a few lines runs beside the harness and is attached to: it authorises, and says by event
-or by reply that it did.
-"""
-
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-from aiohttp import web
-
 from onecharge.history.outcomes import Outcome
 from onecharge.insistence import unanswered
-from onecharge.phases import Play, perform
 from onecharge.press import Operation, Order
-from onecharge.scenario_file import Scenario, ScenarioFile
-from onecharge.service_file import ServiceFile
-from onecharge.verdict import ScenarioVerdict, judge_scenario
-from onecharge.world.ports import free_port
-from onecharge.world.world import standing
+from tests.scenarios.shops import Shop, judged, played
 
-BOUND_S = 6.0
-KEYED = {"Idempotency-Key": "{key}"}
 ONCE = {"attempts": 1}
 
 
@@ -48,99 +30,7 @@ def test_whoever_was_declined_waits_for_no_money_back() -> None:
     assert unanswered(order("declined", refund)) == []
 
 
-@dataclass
-class Shop:
-    """It charges each key once; ``hears_first`` says that it believes nothing but events.
-
-    The first ``deaf`` deliveries find nobody.
-    """
-
-    hears_first: bool = False
-    captures: bool = False
-    deaf: int = 0
-    provider: str = ""
-    sales: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        match request.path.split("/"):
-            case ["", "pay"]:
-                return await self.pay(request.headers["Idempotency-Key"], await request.json())
-            case ["", "capture", order]:
-                sale = self.sales[order]
-                return await self.ask(sale, f"/v1/charges/{sale['charge']}/capture", {})
-            case ["", "sales", order]:
-                return web.json_response(self.sales.get(order, {}))
-            case ["", "news"] if self.deaf:
-                self.deaf -= 1
-                return web.Response(status=503)
-            case ["", "news"]:
-                event = await request.json()
-                if event["type"] == "charge.captured":
-                    self.sales[event["data"]["charge"]["reference"]]["status"] = "succeeded"
-        return web.Response()
-
-    async def pay(self, key: str, wish: dict[str, Any]) -> web.Response:
-        sale = self.sales.setdefault(wish["reference"], {"key": key, "status": "pending"})
-        if "charge" not in sale:
-            body = wish | {"capture": not self.captures}
-            answer = await self.ask(sale, "/v1/charges", body)
-            if answer.status >= 400:
-                return answer
-            sale["charge"] = json.loads(answer.text or "")["id"]
-            if not self.hears_first:
-                sale["status"] = "succeeded"
-        return web.json_response(sale, status=201)
-
-    async def ask(self, sale: dict[str, Any], path: str, body: dict[str, Any]) -> web.Response:
-        headers = {"Authorization": "Bearer shop", "Idempotency-Key": f"{sale['key']}{path}"}
-        try:
-            async with (
-                aiohttp.ClientSession(headers=headers) as session,
-                session.post(self.provider + path, json=body) as answer,
-            ):
-                text = json.dumps(await answer.json() | {"status": "succeeded"})
-                return web.Response(status=answer.status, text=text)
-        except aiohttp.ClientError:
-            return web.Response(status=503, headers={"Retry-After": "0"})
-
-
-@asynccontextmanager
-async def played(shop: Shop, folder: Path, **plan: Any) -> AsyncIterator[tuple[Play, int]]:
-    """Play a scenario to the shop, up to the last reading; and say where its healing began."""
-    runner = web.ServerRunner(web.Server(shop))
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        listen = f"127.0.0.1:{free_port()}"
-        shop.provider = f"http://{listen}"
-        wish = {"amount_minor": "{amount_minor}", "currency": "EUR", "reference": "{order}"}
-        capture = {"path": "/capture/{order}", "headers": KEYED} if shop.captures else None
-        file = ServiceFile.model_validate(
-            {
-                "service": {"name": "shop", "urls": [f"http://127.0.0.1:{runner.addresses[0][1]}"]},
-                "provider": {"dialect": "generic", "listen": listen, "key": "shop"},
-                "charge": {"path": "/pay", "headers": KEYED, "json": wish},
-                "capture": capture,
-                "read": {"path": "/sales/{order}", "status": "$.status", "charge": "$.charge"},
-                "webhook": {"path": "/news"},
-                "capabilities": {"effects": False},
-            }
-        )
-        scenario = ScenarioFile.model_validate({"title": "a", "why": "b", "orders": 2, **plan})
-        async with standing(file, folder, seed=1) as world:
-            play = Play(world, Scenario("mine", folder / "mine.toml", scenario), 1, BOUND_S)
-            await perform(world, [play], 1)
-            healing = next(r.index for r in play.recorder.records if r.value.get("phase") == "heal")
-            yield play, healing
-    finally:
-        await runner.cleanup()
-
-
-def judged(play: Play) -> ScenarioVerdict:
-    return judge_scenario(play.recorder.records, repeat="")
-
-
-FAITHFUL = {"exercises": ["replays_are_faithful"], "customer": ONCE}
+FAITHFUL: dict[str, Any] = {"exercises": ["replays_are_faithful"], "customer": ONCE}
 
 
 async def test_whoever_settles_has_been_told_before_the_next_step(tmp_path: Path) -> None:

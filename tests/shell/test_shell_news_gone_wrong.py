@@ -24,6 +24,37 @@ async def test_a_cut_delivery_breaks_off_and_the_whole_one_follows(world: "World
     assert (world.shop.events, world.shop.genuine) == (["evt_1"], [True])
 
 
+async def test_a_lost_acknowledgement_is_not_heard_although_the_work_was_done(
+    world: "World",
+) -> None:
+    world.listen()
+    world.arm({"fault": "lose_acknowledgement", "operation": "delivery", "after_ms": 5_000})
+    await world.charge("ord-1")
+
+    [lost] = await world.journal.seen("unknown", what="attempt")
+    assert (world.shop.events, world.shop.genuine) == (["evt_1"], [True])
+    world.simulator.hasten_deliveries()
+    await world.journal.seen("ok", what="attempt")
+
+    assert lost.value["error"] == "hung up after 5000 ms without an answer"
+    assert world.shop.events == ["evt_1", "evt_1"]
+
+
+async def test_a_handler_that_takes_too_long_is_not_waited_for(world: "World") -> None:
+    world.listen()
+    at_last = asyncio.Event()
+    world.shop.before_answer = at_last.wait
+    world.arm({"fault": "lose_acknowledgement", "operation": "delivery", "after_ms": 20})
+    await world.charge("ord-1")
+
+    await world.journal.seen("unknown", what="attempt")
+    at_last.set()
+    world.simulator.hasten_deliveries()
+
+    await world.journal.seen("ok", what="attempt")
+    assert world.shop.events == ["evt_1", "evt_1"]
+
+
 @pytest.mark.parametrize("fault", ["missing_signature", "old_signature", "foreign_signature"])
 async def test_ill_signed_news_is_seen_as_such_and_the_right_one_follows(
     world: "World", fault: str
