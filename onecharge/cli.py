@@ -30,7 +30,6 @@ from onecharge.exploring.repetition import Repetition
 from onecharge.exploring.troubles import Troubles
 from onecharge.loops import run_to_end
 from onecharge.mistakes import USERS_MISTAKES
-from onecharge.redaction import redacted
 from onecharge.report.outputs import Outputs
 from onecharge.report.terminal import Terminal
 from onecharge.scenario_file import Scenario, library, named_scenario, read_scenario_file
@@ -40,6 +39,7 @@ from onecharge.targets import Target, WrongUsage, target
 from onecharge.verdict import RunVerdict
 from onecharge.verify import Run, Schedules, ToExplore, new_run_folder
 from simulator.core.provider import Keys
+from simulator.redaction import redacted
 from simulator.server import JournalKind
 from simulator.server import serve as serve_provider
 

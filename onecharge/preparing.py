@@ -11,9 +11,9 @@ import re
 from typing import Any
 
 from onecharge.press import Heard, Order, keep_cookies
-from onecharge.redaction import redacted
 from onecharge.service_file import Prepare, found
 from simulator.core.journal import Entry, Kind
+from simulator.redaction import redacted
 
 _EXCERPT = 200
 

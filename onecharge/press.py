@@ -18,11 +18,11 @@ from onecharge.history.judgement import decimal
 from onecharge.history.outcomes import MEANING, TERMINAL, Outcome
 from onecharge.history.story import Operation as Asked
 from onecharge.history.story import Variant
-from onecharge.redaction import redacted
 from onecharge.service_file import Answer, Request, found
 from onecharge.service_file.requests import FORM_TYPE, JSON_TYPE
 from onecharge.templates import filled, filled_text, placeholders
 from simulator.core.journal import Entry
+from simulator.redaction import redacted
 
 _EXCERPT = 500
 

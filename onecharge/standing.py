@@ -34,6 +34,7 @@ from onecharge.verdict import RunVerdict, combine, judge_scenario
 from onecharge.verify import new_run_folder
 from onecharge.world.customers import Customers
 from onecharge.world.world import World, standing
+from simulator.redaction import without_secrets
 
 JUDGE: Final = "judge"
 
@@ -149,7 +150,7 @@ async def _words() -> asyncio.StreamReader:
 
 
 def _say(**what: Any) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.write(json.dumps(without_secrets(what)) + "\n")
     sys.stdout.flush()
 
 

@@ -28,6 +28,7 @@ from onecharge.toml_file import (
     read_toml,
     validated,
 )
+from simulator.redaction import redacted
 
 FILE: Final = "counterexample.toml"
 VERSION: Final = 1
@@ -141,14 +142,20 @@ class Counterexample:
         """What stands in the file."""
         text = tomli_w.dumps(self.file.model_dump(exclude_none=True, exclude={"step"}))
         for step in self.file.step:
-            text += f"\n[[step]]\n{tomli_w.dumps({'says': step.says})}"
+            text += f"\n[[step]]\n{tomli_w.dumps({'says': redacted(step.says)})}"
             for choice in step.choice:
-                text += f"\n[[step.choice]]\n{tomli_w.dumps(choice.model_dump())}"
+                text += f"\n[[step.choice]]\n{tomli_w.dumps(_shown(choice))}"
         return (
             f"# A schedule that breaks a service. It is played again by:\n"
             f"#     onecharge run {self.path.name}\n"
             "# The steps are for people; their choices are what is replayed.\n\n" + text
         )
+
+
+def _shown(choice: ChoiceTable) -> dict[str, Any]:
+    # One that is named after a secret of the service does not repeat: better than to keep it.
+    fields = choice.model_dump()
+    return {name: redacted(it) if isinstance(it, str) else it for name, it in fields.items()}
 
 
 def counterexample_of(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onecharge.history.judgement import Verdict
+from simulator.redaction import without_secrets
 
 EXPLORED: Final = "explored.json"
 
@@ -103,7 +104,7 @@ class Part:
 
 def write_parts(folder: Path, parts: Sequence[Part]) -> None:
     """Write down what an exploration tells of itself."""
-    text = json.dumps([part.to_json() for part in parts], indent=2)
+    text = json.dumps(without_secrets([part.to_json() for part in parts]), indent=2)
     (folder / EXPLORED).write_text(text + "\n", encoding="utf-8")
 
 

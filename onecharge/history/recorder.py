@@ -7,7 +7,7 @@ Rule 2: what cannot be written is still kept in memory and judged; ``lost`` says
 Rule 3: after a failed write the file is left alone: it ends where the disk did, with at most one
         torn line, and never has a hole in the middle.
 Rule 4: a history is never overwritten.
-Rule 5: no live key gets in, wherever the service sent it.
+Rule 5: no live key and nobody's card number gets in, wherever the service sent it.
 """
 
 import json
@@ -24,8 +24,8 @@ from typing import Self
 from msgspec import structs
 
 from onecharge.history.records import HEADER, VERSION, Record, to_line
-from onecharge.redaction import may_hold_a_live_key, without_live_keys
 from simulator.core.journal import Entry
+from simulator.redaction import may_hold_a_secret, without_secrets
 
 Subscriber = Callable[[Record], None]
 
@@ -63,8 +63,10 @@ class Recorder:
             index = len(records)
             record = Record.of(entry, index=index, time_ns=self._clock())
             line = to_line(record)  # before the append: what is no JSON is a bug, and shows at once
-            if may_hold_a_live_key(line):
-                record = _without_live_keys(record)
+            if may_hold_a_secret(
+                line, line.index('"lane"')
+            ):  # before it stands a long number, the time
+                record = _without_secrets(record)
                 line = to_line(record)
             records.append(record)
             self._last_ns = record.time_ns
@@ -153,12 +155,13 @@ class Recorder:
         self._written += len(lines) if done == len(data) else data.count(b"\n", 0, done)
 
 
-def _without_live_keys(record: Record) -> Record:
+def _without_secrets(record: Record) -> Record:
     return structs.replace(
         record,
-        value=without_live_keys(record.value),
-        order=without_live_keys(record.order),
-        key=without_live_keys(record.key),
+        value=without_secrets(record.value),
+        order=without_secrets(record.order),
+        tenant=without_secrets(record.tenant),
+        key=without_secrets(record.key),
     )
 
 

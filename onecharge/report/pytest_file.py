@@ -28,7 +28,7 @@ def pytest_text(
         .get_template(f"{TEST_FILE}.jinja")
         .render(
             title=_quoted(title),
-            name=_NO_NAME.sub("_", title).strip("_").lower(),
+            name=_NO_NAME.sub("_", visible(title)).strip("_").lower(),
             says=_quoted(says),
             steps=tuple(map(_quoted, steps)),
             file=_quoted(file),

@@ -12,7 +12,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from onecharge.redaction import found_in
 from onecharge.service_file.order_of_use import troubles
 from onecharge.service_file.process import Database, Explore, Redis, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
@@ -30,6 +29,7 @@ from onecharge.toml_file import (
     read_text,
     validated,
 )
+from simulator.redaction import found_in
 
 
 class Orders(Section):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from onecharge.history.judgement import money
 from simulator.core.ledger import Posting
+from simulator.redaction import redacted
 
 
 class WronglyCharged(AssertionError):
@@ -59,7 +60,7 @@ class Charged:
         others = [posting for posting in self._ledger if posting not in self.captures]
         if others and not self.captures:
             lines += ["the ledger has others:", *(f"  {_shown(posting)}" for posting in others)]
-        return WronglyCharged("\n".join(lines))
+        return WronglyCharged(redacted("\n".join(lines)))
 
 
 def _shown(posting: Posting) -> str:

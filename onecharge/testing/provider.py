@@ -16,6 +16,7 @@ from onecharge.testing.loop_thread import LoopThread, loop_thread
 from onecharge.testing.money import Charged
 from simulator.catalogue import rules_from
 from simulator.core.ledger import Posting
+from simulator.redaction import redacted
 from simulator.server import Simulator
 from simulator.timed_journal import TimedJournal
 
@@ -168,12 +169,13 @@ class RunningProvider:
 
     def _untold(self) -> str:
         deliveries = self._simulator.provider.deliveries.by_id.values()
-        return ", ".join(
+        untold = ", ".join(
             f"{each.event.id} ({each.event.type}) at {each.endpoint.url} "
             f"after {each.attempts} attempt(s)"
             for each in deliveries
             if not each.acknowledged and not each.forged
         )
+        return redacted(untold)
 
 
 @contextmanager

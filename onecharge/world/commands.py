@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onecharge.redaction import redacted
 from onecharge.templates import filled_text
+from simulator.redaction import redacted
 
 _LAST_WORDS = 200
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from onecharge.redaction import found_in, redacted
 from onecharge.service_file import Service, Worker
 from onecharge.templates import filled_text
 from onecharge.world.ports import LOOPBACK, free_port
+from simulator.redaction import found_in, redacted
 
 _LOG_LINES_SHOWN = 12
 

@@ -24,6 +24,7 @@ from onecharge.templates import filled_text
 from onecharge.world.attached import AttachedService
 from onecharge.world.commands import Commands
 from onecharge.world.histories import Histories
+from onecharge.world.logs import redact_logs
 from onecharge.world.ports import LOOPBACK
 from onecharge.world.postgres import GivenServer, Postgres
 from onecharge.world.processes import names_of
@@ -153,6 +154,7 @@ async def standing(
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
+        stack.callback(redact_logs, logs)
         if gated:
             service_file = exploring(service_file)
         service = service_file.service

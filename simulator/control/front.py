@@ -1,6 +1,7 @@
 """The door to ``/_sim/``: who may ask, what was asked, and the answer as JSON.
 
 Rule 1: a wrong request is answered by problem+json which names the field, and changes nothing.
+Rule 2: no live key and nobody's card number is in an answer, whoever sent it to the provider.
 """
 
 import json
@@ -14,6 +15,7 @@ from simulator.control.asks import Asked, Route, Trouble, invalid
 from simulator.control.bodies import Body
 from simulator.control.rights import check_right
 from simulator.control.routes import ROUTES
+from simulator.redaction import without_secrets
 
 if TYPE_CHECKING:
     from simulator.server import Simulator
@@ -76,6 +78,6 @@ async def _body_of(request: web.BaseRequest, model: type[Body]) -> Body:
 def _json(data: Any, status: int, content_type: str = "application/json") -> web.Response:
     return web.Response(
         status=status,
-        body=json.dumps(data, default=str).encode(),
+        body=json.dumps(without_secrets(data), default=str).encode(),
         content_type=content_type,
     )

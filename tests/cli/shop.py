@@ -3,10 +3,12 @@
 MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
 ``loses_patience`` after two calls without an answer (and takes the order for another one),
 ``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
+With BLURTS_OUT in its environment it tells everybody its own key and other people's card numbers.
 """
 
 import asyncio
 import os
+import sys
 import uuid
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -20,6 +22,9 @@ STARTED = Path("started")
 MISTAKE = os.environ.get("MISTAKE", "")
 CHARGES = os.environ.get("PROVIDER_URL", "") + "/v1/charges"
 PATIENCE = aiohttp.ClientTimeout(total=1)
+# In pieces, so that nobody's scanner takes it for what it looks like.
+KEY = "sk" + "_live_" + "4eC39HqLyjWDarjtT1zdp7dc" if os.environ.get("BLURTS_OUT") else "shop"
+SECRETS = f"{KEY} 4539578763621486 5425-2334-3010-9903" if os.environ.get("BLURTS_OUT") else ""
 
 
 class Shop:
@@ -31,6 +36,8 @@ class Shop:
 
     async def pay(self, request: web.Request) -> web.Response:
         key, sale = request.headers["Idempotency-Key"], await request.json()
+        sys.stdout.write(f"{request.path} {SECRETS}\n")
+        sys.stdout.flush()
         async with self.counters[key]:
             if key not in self.receipts or MISTAKE == "charges_every_press":
                 self.calls[key] += 1
@@ -42,15 +49,18 @@ class Shop:
                 if charge is None:
                     return web.json_response({"state": "unclear"}, status=202)
                 self.credits[sale["order"]][charge] = sale["cents"]
-                self.receipts.setdefault(key, {"state": "paid", "receipt": charge})
+                receipt = {"receipt": charge, "note": SECRETS, "serial": f"{charge} {SECRETS}"}
+                self.receipts.setdefault(key, {"state": "paid", **receipt})
         return web.json_response(self.receipts[key])
 
     async def charge(self, upstream_key: str, sale: dict[str, Any]) -> str | None:
         if MISTAKE == "never_calls":
             return "ch_of_our_own"
-        headers = {"Authorization": "Bearer shop", "Idempotency-Key": upstream_key}
+        upstream_key = f"{upstream_key} {SECRETS}".strip()
+        headers = {"Authorization": f"Bearer {KEY}", "Idempotency-Key": upstream_key}
         body = {"amount_minor": sale["cents"], "currency": "EUR"}
-        body |= {"reference": sale["order"], "customer": sale["who"]}
+        body |= {"reference": sale["order"], "customer": f"{sale['who']} {SECRETS}".strip()}
+        body |= {"metadata": {"note": SECRETS}} if SECRETS else {}
         try:
             async with (
                 aiohttp.ClientSession(timeout=PATIENCE, headers=headers) as provider,
@@ -68,7 +78,7 @@ class Shop:
             raise web.HTTPUnauthorized from None
         charge = news["data"]["charge"]
         self.credits[charge["reference"]][charge["id"]] = charge["amount_minor"]
-        return web.Response()
+        return web.Response(text=SECRETS, headers={"X-Note": SECRETS})
 
     async def tell(self, request: web.Request) -> web.Response:
         booked = self.credits[request.match_info["order"]]

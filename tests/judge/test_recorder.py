@@ -180,16 +180,19 @@ def test_what_is_no_json_is_a_bug_that_shows_at_once() -> None:
     assert recorder.records == []
 
 
-def test_a_live_key_gets_neither_to_the_disk_nor_to_the_judge(tmp_path: Path) -> None:
-    live = "sk_live" + "_4eC39HqLyjWDarjtT1zdp7dc"
+@pytest.mark.parametrize("secret", ["sk_live" + "_4eC39HqLyjWDarjtT1zdp7dc", "4539578763621486"])
+def test_a_secret_gets_neither_to_the_disk_nor_to_the_judge(tmp_path: Path, secret: str) -> None:
     recorder = Recorder(tmp_path / "history.jsonl")
+    value = {"what": "call", "note": secret, "body": [f"it is {secret}"], "amount_minor": 7}
 
-    recorder(Entry("provider", "receive", {"what": "call", "key": live, "body": [live]}, key=live))
+    recorder(Entry("provider", "receive", value, order=secret, tenant=secret, key=secret))
 
-    removed = "[live key removed]"
     (record,) = recorder.records
-    assert record.value == {"what": "call", "key": removed, "body": [removed]}
-    assert record.key == removed
+    removed = record.value["note"]
+    assert removed.endswith(" removed]")
+    assert record.value == {**value, "note": removed, "body": [f"it is {removed}"]}
+    assert (record.order, record.tenant, record.key) == (removed, removed, removed)
+    assert secret not in (tmp_path / "history.jsonl").read_text()
     assert read_history(tmp_path / "history.jsonl") == recorder.records
     recorder.close()
 

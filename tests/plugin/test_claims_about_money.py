@@ -52,3 +52,11 @@ def test_claims_that_are_false_show_every_capture(claim: object, expected: str) 
 def test_a_charge_of_another_order_is_shown_when_there_is_none_of_this() -> None:
     with pytest.raises(WronglyCharged, match=r"the ledger has others:\n.*reference ord-2"):
         charged(ledger=(capture(1, reference="ord-2"),)).once()
+
+
+def test_a_message_shows_no_card_number_and_no_live_key() -> None:
+    secrets = "4539578763621486", "sk" + "_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    with pytest.raises(WronglyCharged) as wrong:
+        Charged(f"reference {secrets[0]}", [], [capture(1, reference=" ".join(secrets))]).once()
+    assert "of reference [card number removed], found 0" in str(wrong.value)
+    assert "reference [card number removed] [live key removed]" in str(wrong.value)

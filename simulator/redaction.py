@@ -3,21 +3,23 @@
 Rule 1: only what is certain. A live key says so by its prefix; a card number has a network's
         prefix and length and Luhn's check digit, and is not one that a provider gives out for
         tests. A wrong guess here would refuse a good file or spoil an id.
-Rule 2: ``redacted`` is what leaves this process towards people or files: histories, reports, the
-        ends of logs. What is found is replaced by its kind; neither its end nor its length stays.
-Rule 3: ids are not searched for card numbers: long numbers are good ids, and one that was
-        altered would tie a charge to nobody.
+Rule 2: what a service sent passes here on its way to a file or to people: ``redacted`` for a text
+        that is read, ``without_secrets`` for data that is judged. What is found is replaced by its
+        kind; neither its end nor its length stays.
+Rule 3: data tells things apart by what they are called. So that two of them stay two, and one
+        stays one, what stands in the place of a secret in data has a number of this process.
 """
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-LIVE_MARK: Final = "live_"
-"""Without this, or ``_LIVE_TOKEN``'s own word, there is no live key in a text: a cheap question."""
-
+_LIVE_MARK: Final = "live_"
 _LIVE_TOKEN: Final = "access_token$production$"  # noqa: S105 - what they begin with
+_ROW_OF_DIGITS: Final = re.compile(r"[0-9](?:[ -]?[0-9]){12}")
+"""Without one of these three there is no secret in a text: a cheap question."""
 
 _LIVE_KEY: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -72,33 +74,37 @@ class Found:
     start: int
     end: int
 
-    @property
-    def instead(self) -> str:
-        """What stands in its place."""
-        return f"[{self.kind} removed]"
-
 
 def redacted(text: str) -> str:
-    """Return the text with live keys and real-looking card numbers removed."""
-    return _without(text, found_in(text))
+    """Return a text with live keys and real-looking card numbers removed."""
+    if not may_hold_a_secret(text):
+        return text
+    return _replaced(text, lambda kind, _: f"[{kind} removed]")
 
 
-def without_live_keys(data: Any) -> Any:
-    """Return JSON data with live keys removed from its texts, and everything else as it is."""
+def without_secrets(data: Any) -> Any:
+    """Return JSON data with what must not be shown removed from its texts, and all else as it is.
+
+    Numbers are not looked at: those of that length are times.
+    """
     match data:
         case str():
-            return _without(data, _live_keys(data)) if may_hold_a_live_key(data) else data
+            return _replaced(data, _numbered) if may_hold_a_secret(data) else data
         case Mapping():
-            return {without_live_keys(name): without_live_keys(data[name]) for name in data}
+            return {without_secrets(name): without_secrets(data[name]) for name in data}
         case list() | tuple():
-            return [without_live_keys(each) for each in data]
+            return [without_secrets(each) for each in data]
         case _:
             return data
 
 
-def may_hold_a_live_key(text: str) -> bool:
-    """Tell, at the price of two searches for a word, whether it is worth looking closer."""
-    return LIVE_MARK in text or _LIVE_TOKEN in text
+def may_hold_a_secret(text: str, start: int = 0) -> bool:
+    """Tell cheaply whether it is worth looking closer, from a place of the text on."""
+    return (
+        text.find(_LIVE_MARK, start) >= 0
+        or _ROW_OF_DIGITS.search(text, start) is not None
+        or text.find(_LIVE_TOKEN, start) >= 0
+    )
 
 
 def found_in(text: str) -> Iterator[Found]:
@@ -150,7 +156,17 @@ def _checks(number: str) -> bool:
     return (sum(digits[0::2]) + sum(doubled)) % 10 == 0
 
 
-def _without(text: str, what: Iterator[Found]) -> str:
-    for found in sorted(what, key=lambda found: found.start, reverse=True):
-        text = text[: found.start] + found.instead + text[found.end :]
+_NUMBERS: Final[dict[str, int]] = {}
+"""What was removed from data so far, and the number that each goes by."""
+
+
+def _numbered(kind: str, secret: str) -> str:
+    # Of another process as well, since histories of several are put together.
+    return f"[{kind} {os.getpid()}-{_NUMBERS.setdefault(secret, len(_NUMBERS) + 1)} removed]"
+
+
+def _replaced(text: str, instead: Callable[[str, str], str]) -> str:
+    for found in sorted(found_in(text), key=lambda found: found.start, reverse=True):
+        secret = text[found.start : found.end]
+        text = text[: found.start] + instead(found.kind, secret) + text[found.end :]
     return text
