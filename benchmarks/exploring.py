@@ -1,20 +1,26 @@
 """What the explorer reaches on the reference, and whether a run repeats itself.
 
-    python benchmarks/exploring.py [--scopes | --repeatable | --chance] [--quick] [--json FILE]
+    python benchmarks/exploring.py [--scopes [--scope NAME …] [--seconds S]] [--repeatable]
+                                   [--chance] [--quick] [--json FILE]
 
-- ``--scopes``: every scope on the reference to its end: how many orders there are, how long a run
-  takes, and that none of them violates anything;
+- ``--scopes``: every scope on the reference to its end, or for so many seconds: how many orders
+  there are, how long a run takes, and that none of them violates anything. What was covered is
+  printed in the explorer's own sentences;
 - ``--repeatable``: the same tape fifty times, on the reference and on ten mutants, each with
-  single releases that chance chose once: how many histories are the first one again, without
-  what differs whenever something happens (``onecharge/history/sameness.py``);
+  single releases that chance chose once and background loops off: how many histories are the
+  first one again, without what differs whenever something happens
+  (``onecharge/history/sameness.py``). Without a target: with the reconciler's loop on, and with
+  a tape that lets everything go at once;
 - ``--chance``: ten seeds of the random engine on the reference, each for thirty seconds.
 
-Without a choice, all of it, one after the other.
+Without a choice, all of it, one after the other. Figures of what is not run stay in the file.
 """
 
 import argparse
+import difflib
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +29,7 @@ from typing import Final
 from figures import Figures, arguments
 
 from onecharge.control import clean_control
-from onecharge.engine.chooser import Priorities, Replay, Taping
+from onecharge.engine.chooser import Chooser, InStep, Priorities, Replay, Taping
 from onecharge.engine.explorer import explored
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES, Stage
@@ -49,6 +55,8 @@ MUTANTS: Final = (
 REPEATS: Final = 50
 SEEDS: Final = 10
 SECONDS: Final = 30.0
+SCOPE_S: Final = 600.0
+"""For so long a scope is explored at most."""
 STEPS: Final = 13
 """About so many releases there are in a run of two requests."""
 
@@ -58,65 +66,95 @@ def main() -> None:
     parser = arguments(__doc__ or "")
     for name in ("scopes", "repeatable", "chance"):
         parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--scope", action="append", choices=sorted(SCOPES), help="only this one")
+    parser.add_argument("--seconds", type=float, default=SCOPE_S, help="for each scope, at most")
     chosen = parser.parse_args()
     figures = Figures("the explorer on the reference")
     run_to_end(measure(figures, chosen))
     figures.show()
     if chosen.json:
-        figures.write(chosen.json)
+        figures.write(chosen.json, keeping=True)
 
 
 async def measure(figures: Figures, chosen: argparse.Namespace) -> None:
     """Measure what was chosen, or everything."""
     everything = not (chosen.scopes or chosen.repeatable or chosen.chance)
     if chosen.scopes or everything:
-        await scopes(figures)
+        for name in chosen.scope or SCOPES:
+            await explore(figures, SCOPES[name], chosen.seconds / (10 if chosen.quick else 1))
     if chosen.repeatable or everything:
-        for mutant in ("", *MUTANTS[:1]) if chosen.quick else ("", *MUTANTS):
-            await repeatable(figures, mutant, REPEATS // 10 if chosen.quick else REPEATS)
+        await repeat(figures, quick=chosen.quick)
     if chosen.chance or everything:
         for seed in range(1, 2 if chosen.quick else SEEDS + 1):
             await chance(figures, seed, SECONDS / 10 if chosen.quick else SECONDS)
 
 
-async def scopes(figures: Figures) -> None:
-    """Explore every scope to its end, and say how many orders there are."""
-    file = read_service_file(REFERENCE)
-    for scope in SCOPES.values():
-        if why_not := scope.why_not(file):
-            print(f"{scope.name}: not applicable, {why_not}")
-            continue
-        async with stage_of(scope) as stage:
-            began_s = time.monotonic()
-            coverage = stage.coverage()
-            result = await explored(
-                stage.make, coverage, systematically=lambda: True, by_chance=lambda: False
-            )
-            await stage.judged()
-            took_s = time.monotonic() - began_s
-        assert result.found is None, result.found
-        assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
-        print(f"{scope.name}: {'; '.join(coverage.sentences())}")
-        figures.add(f"{scope.name}: orders executed", len(coverage.orders))
-        figures.add(f"{scope.name}: in all, with healing and judging", took_s, "s")
-        figures.add(f"{scope.name}: one run", took_s / coverage.runs * 1_000, "ms")
-
-
-async def repeatable(figures: Figures, mutant: str, repeats: int) -> None:
-    """Make one run that chance chose, and then the same again and again."""
-    async with stage_of(SCOPES["two-requests"], mutant) as stage:
-        first = Taping(Priorities(len(mutant) + 1, depth=3, steps=STEPS))
-        await stage.make(first, all_at_once=False)
-        told = [await _told(stage, first.tape) for _ in range(repeats + 1)]
+async def explore(figures: Figures, scope: Scope, seconds: float) -> None:
+    """Explore one scope to its end, and say how many orders there are."""
+    if why_not := scope.why_not(read_service_file(REFERENCE)):
+        print(f"{scope.name}: not applicable, {why_not}", flush=True)
+        return
+    async with stage_of(scope) as stage:
+        began_s = time.monotonic()
+        coverage = stage.coverage()
+        result = await explored(
+            stage.make,
+            coverage,
+            systematically=lambda: time.monotonic() - began_s < seconds,
+            by_chance=lambda: False,
+        )
         await stage.judged()
-    same = sum(one == told[0] for one in told[1:])
-    target = f"{repeats} of {repeats}"
-    figures.add(f"{mutant or 'reference'}: the same history", same, f"of {repeats}", target)
+        took_s = time.monotonic() - began_s
+    assert result.found is None, result.found
+    assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
+    print(f"{scope.name}: {'; '.join(coverage.sentences())}", flush=True)
+    whole = ", all of them" if coverage.exhausted else ""
+    figures.add(
+        f"{scope.name}: {'runs' if coverage.swept else f'orders executed{whole}'}",
+        coverage.swept or len(coverage.orders),
+    )
+    figures.add(f"{scope.name}: in all, with healing and judging", took_s, "s")
+    figures.add(f"{scope.name}: one run", took_s / coverage.runs * 1_000, "ms")
 
 
-async def _told(stage: Stage, tape: Tape) -> tuple[str, ...]:
+async def repeat(figures: Figures, *, quick: bool) -> None:
+    """Make the same runs again and again: those that have to repeat themselves, and others."""
+    repeats = REPEATS // 10 if quick else REPEATS
+    for mutant in ("", *MUTANTS[:1]) if quick else ("", *MUTANTS):
+        by_chance = Priorities(len(mutant) + 1, depth=3, steps=STEPS)
+        same = await repeated(by_chance, repeats, mutant)
+        name = f"{mutant or 'reference'}: the same history"
+        figures.add(name, same, f"of {repeats}", f"{repeats} of {repeats}")
+    same = await repeated(Priorities(1, depth=3, steps=STEPS), repeats, loops=True)
+    figures.add("reference, with its loops on: the same history", same, f"of {repeats}")
+    same = await repeated(InStep(), repeats, all_at_once=True)
+    figures.add("reference, all at once: the same history", same, f"of {repeats}")
+
+
+async def repeated(
+    chooser: Chooser,
+    repeats: int,
+    mutant: str = "",
+    *,
+    all_at_once: bool = False,
+    loops: bool = False,
+) -> int:
+    """Make a run that a chooser chose once more and so many times; how many are the same."""
+    async with stage_of(SCOPES["two-requests"], mutant, loops=loops) as stage:
+        first = Taping(chooser)
+        await stage.make(first, all_at_once=all_at_once)
+        told = [await _told(stage, first.tape, all_at_once) for _ in range(repeats + 1)]
+        await stage.judged()
+    for others, nth in Counter(told).items():
+        if others != told[0]:
+            print(f"{mutant or 'reference'}: {nth} time(s) another history:")
+            print("\n".join(difflib.unified_diff(told[0], others, lineterm="", n=2)), flush=True)
+    return sum(one == told[0] for one in told[1:])
+
+
+async def _told(stage: Stage, tape: Tape, all_at_once: bool) -> tuple[str, ...]:  # noqa: FBT001
     """Make a run by a tape, and return what happened in it."""
-    await stage.make(Replay(tape), all_at_once=False)
+    await stage.make(Replay(tape), all_at_once=all_at_once)
     order = list(stage.courses)[-1]
     in_the_run = [r for r in stage.records if r.lane != "judge" and "healer" not in r.lane]
     return (*stage.courses[order].releases, *retold(in_the_run, order))
@@ -141,9 +179,14 @@ async def chance(figures: Figures, seed: int, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def stage_of(scope: Scope, mutant: str = "", *, seed: int = 1) -> AsyncIterator[Stage]:
-    """Yield a stage with the reference or one of its mutants on it."""
+async def stage_of(
+    scope: Scope, mutant: str = "", *, seed: int = 1, loops: bool = False
+) -> AsyncIterator[Stage]:
+    """Yield a stage with the reference or one of its mutants on it, its ``loops`` off or on."""
     file = read_service_file(REFERENCE)
+    if loops:
+        usual = file.explore.model_copy(update={"env": {}})
+        file = file.model_copy(update={"explore": usual})
     with tempfile.TemporaryDirectory(prefix="exploring-") as folder:
         async with standing(file, Path(folder), seed=seed, mutant=mutant, gated=True) as world:
             await clean_control(world, seed=seed)

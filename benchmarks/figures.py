@@ -27,8 +27,19 @@ class Figures:
             shown = f"{value:12,.0f}" if abs(value) >= 1_000 else f"{value:12.3f}"
             print(f"  {name:<{width}} {shown} {unit:<10} {target}".rstrip())
 
-    def write(self, path: Path) -> None:
-        """Write ``{"figures": {name: value}}``, and what the README's table says beside them."""
+    def write(self, path: Path, *, keeping: bool = False) -> None:
+        """Write ``{"figures": {name: value}}``, and what the README's table says beside them.
+
+        ``keeping``: figures of other names stay that are in the file already.
+        """
+        if keeping and path.is_file():
+            known = json.loads(path.read_text())
+            names = {name for name, *_ in self._rows}
+            self._rows[:0] = [
+                (name, value, known["units"].get(name, ""), known["targets"].get(name, ""))
+                for name, value in known["figures"].items()
+                if name not in names
+            ]
         data = {
             "title": self._title,
             "when": time.strftime("%Y-%m-%d", time.gmtime()),

@@ -8,7 +8,8 @@ Rule 1: who joins in the same instant leaves together: when the last is on its w
         sent has had the time to arrive, as long as a whole request took before.
 Rule 2: who fails on the way, or has nothing to keep back, holds nobody up.
 Rule 3: there are at least eight connections, and every press takes the next: a service of several
-        processes gives each of its connections to one of them, and two may be the same one's.
+        processes gives each of its connections to one of them, and two may be the same one's. At
+        one address there are nine, so that two presses are not always made by the same two.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from typing import Final
 
 import aiohttp
 
-CONNECTIONS: Final = 8
+CONNECTIONS: Final = 9
 """At least so many are kept open."""
 
 _KEPT_S: Final = 3_600.0

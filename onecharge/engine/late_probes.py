@@ -11,7 +11,8 @@ Rule 2: a provider that is quick and one that is slow are both part of it: a hol
 Rule 3: the machine decides what comes first. Every run is a sample, and counted as one.
 Rule 4: the boring choice is a second request after the first was answered.
 Rule 5: where a store has a gate, there are events enough to follow: a second request comes right
-        behind one of them, and how quick the store is, is part of the sweep as well.
+        behind one of them, and how quick the store is, is part of the sweep as well. Webhooks
+        leave when both were answered: beside them it could not be told whose an event is.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from collections.abc import Callable, Collection
 from statistics import median
 from typing import Final, Self
 
+from onecharge.engine.boundaries import WEBHOOK
 from onecharge.engine.chooser import PROBE, Boring, Chooser
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.paces import ALL, PROVIDER, SLOW_STORE_S, Paces
@@ -84,6 +86,10 @@ class LateProbes:
             self._parking.disarm()
             await probe.end()
 
+    def offers(self, event: Parked) -> bool:
+        """Tell whether an event goes on while the requests are under way."""
+        return bool(self._parts) or not event.place.lane.startswith(f"{WEBHOOK}:")
+
     def alternatives(self, event: str, lane: str) -> list[str]:
         """Return what may follow an event, the boring alternative first."""
         if event not in self._anchors:
@@ -135,7 +141,8 @@ class _Probe:
                 self._measure()
                 self._begin(self._second)
             for event in self._parking.parked():
-                self._let_go(event)
+                if self._probes.offers(event):
+                    self._let_go(event)
             seen = await self._parking.changed(seen)
         return self._course
 

@@ -4,7 +4,8 @@ The loop: wait until nothing moves, ask the chooser which parked event goes on, 
 
 Rule 1: nothing moves when every operation under way is accounted for: one of its events is
         parked, or a statement of it waits for a lock. Where that cannot be told, silence is
-        waited for; how often is part of the course, and the wait adapts to this machine.
+        waited for; how often is part of the course, and the wait adapts to this machine. Who was
+        silent once, as behind a lock in the service's memory, is waited for less from then on.
         Whoever was blocked and is woken moves next, alone and unasked, before anything is chosen.
         Once several were let go at once, whose an event is cannot be told: events are counted.
 Rule 2: the boring choice goes on with what moved last, so that operations run one after the
@@ -41,7 +42,7 @@ GOES_ON: Final = "goes on"
 """The boring alternative to every move."""
 
 LEFT_ALONE_S: Final = 0.05
-"""For so long is waited for what a service does for nobody any more."""
+"""For so long is waited for who was silent before, and what a service does for nobody any more."""
 
 
 async def _nobody() -> Collection[str]:
@@ -83,8 +84,10 @@ class Scheduler:
         self._crowded = crowded
         self._all_at_once = all_at_once
         self.silence_s = silence_s
+        self._gaps_s = 0.0
         self._running: list[str] = []  # chains of operations that began and have not ended
         self._left: set[str] = set()  # of those, whose customer has hung up
+        self._silent: set[str] = set()  # of those, who did not move when they were waited for
         self._waiting = 0  # of those, whoever waits by choice
         self._batch = 0
         self._let_go: list[list[Place]] = []  # what went on, and what with it
@@ -205,6 +208,7 @@ class Scheduler:
         if self._all_at_once and len(events) > 1:
             names.append(ALL_AT_ONCE)
         index = self._chooser.choose(RELEASE, names)
+        self._silent -= {event.place.lane for event in events[index : index + 1] or events}
         course.releases.append(names[index])
         self._batch += 1
         if names[index] != ALL_AT_ONCE:
@@ -289,6 +293,7 @@ class Scheduler:
                 elif loop.time() - moved_at_s >= self._silence_now_s(course, blocked):
                     course.silences += 1
                     self._take_for_ended(blocked)
+                    self._silent = self._moving(blocked)
                     return
             else:
                 moved_at_s = loop.time()
@@ -307,20 +312,25 @@ class Scheduler:
 
     def _take_for_ended(self, blocked: Collection[str]) -> None:
         """Count no more on whoever goes on for nobody, and was silent with nothing parked."""
-        waiting = {event.place.lane for event in self._parking.parked()} | set(blocked)
-        ended = [chain for chain in self._running if chain in self._left and chain not in waiting]
-        for chain in ended:
+        for chain in self._moving(blocked) & self._left:
             self._running.remove(chain)
             self._left.remove(chain)
 
+    def _moving(self, blocked: Collection[str]) -> set[str]:
+        """Return the chains under way of which nothing is parked or blocked."""
+        at_rest = {event.place.lane for event in self._parking.parked()} | set(blocked)
+        return {chain for chain in self._running if chain not in at_rest}
+
     def _silence_now_s(self, course: Course, blocked: Collection[str]) -> float:
-        """Return what is taken for rest: little where only those are left that nobody waits for."""
-        left = sum(chain in self._left for chain in self._running)
-        return LEFT_ALONE_S if self._unaccounted(course, blocked) <= left else self.silence_s
+        """Return what is taken for rest: little where nobody else is left than who was silent."""
+        left = sum(chain in self._left or chain in self._silent for chain in self._running)
+        little = self._unaccounted(course, blocked) <= left
+        return max(LEFT_ALONE_S, self._gaps_s) if little else self.silence_s
 
     def _learn(self, gap_s: float) -> None:
         """Wait for longer silences on a machine that takes long from a release to what follows."""
-        self.silence_s = max(self.silence_s, min(_LONGEST_SILENCE_S, _GAPS * gap_s))
+        self._gaps_s = max(self._gaps_s, min(_LONGEST_SILENCE_S, _GAPS * gap_s))
+        self.silence_s = max(self.silence_s, self._gaps_s)
 
     async def _moved_after_all(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
         """Wait, with nothing to release, for something to happen; False if nothing does."""

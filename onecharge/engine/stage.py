@@ -99,7 +99,7 @@ class Stage:
         self._probes = LateProbes(self._parking)
         if scope.paces:
             self._probes = LateProbes.beside_a_gate(self._parking, self._patience_s)
-        self._together = Together(0.0)
+        self._together: Together | None = None
         self._connections: Connections | None = None
         self._read_back = ReadBack.in_world(world)
         self._batches = 0
@@ -129,10 +129,10 @@ class Stage:
             stage = cls(world, scope, locks, seed=seed, bound_s=bound_s, repeat=repeat)
             stack.enter_context(stage._webhooks.on_duty())
             stack.enter_context(stage._provider.on_duty())
+            ready = filled_text(world.service_file.service.ready, world.values)
+            warm = warm_connections(world.services.urls, ready)
+            stage._connections = await stack.enter_async_context(warm)
             if not world.gates:
-                ready = filled_text(world.service_file.service.ready, world.values)
-                warm = warm_connections(world.services.urls, ready)
-                stage._connections = await stack.enter_async_context(warm)
                 stage._together = Together(stage._connections.took_s)
             if world.gates and listen_s:
                 await stage._listen(listen_s)
@@ -170,7 +170,9 @@ class Stage:
     async def make(self, chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as ``Make``
         """Run the scope once with a fresh order."""
         while self.scope.sweeps and not self._probes.measured:
-            await self._probes.measure(*self._presses(self._next_order()).operations())
+            order = self._next_order()
+            await self._probes.measure(*self._presses(order).operations())
+            await self._told_of_everything(order)
         order = self._next_order()
         presses = self._presses(order, all_at_once=all_at_once)
         taping = Taping(chooser)
@@ -294,8 +296,7 @@ class Stage:
         customers = Customers.in_world(  # numbered anew in every run
             self._world, self._recorder, connections=self._connections
         )
-        joined = all_at_once and self._connections is not None
-        together = self._together if joined else None
+        together = self._together if all_at_once else None
         return Presses(self._world, self.scope, customers, order, together)
 
     def _offered(self, event: Parked) -> bool:

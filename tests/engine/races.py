@@ -28,6 +28,8 @@ class Race:
     scope: str
     kind: str = "one_charge_per_key"
     instances: int = 1
+    workers: int = 1
+    """So many processes at each address, between which the system deals out connections."""
     stores: frozenset[str] = field(default=frozenset({"database"}))
     webhooks: bool = False
     lease_s: float | None = None
@@ -39,6 +41,8 @@ class Race:
         """Return the service file of a shop that makes this mistake."""
         file = read_service_file(_SERVICES / self.shop)
         env = {**file.service.env, self.env: self.mistake}
+        if self.workers > 1:
+            env["WORKERS"] = str(self.workers)
         if "redis" not in self.stores:
             env.pop("REDIS_URL", None)
             env |= {"REDIS_URL": ""} if self.shop == "races.toml" else {}

@@ -1,5 +1,6 @@
 """Hard races of real services are found, each in its scope, and explained by what was seen."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,24 @@ async def test_a_hard_race_is_found_and_explained(
     why = explanation(race, stage, coverage.orders)
     assert why.pattern in race.patterns
     assert (why.divergence is None) == (not coverage.orders)  # a late probe is none of the orders
+
+
+async def test_processes_at_one_address_are_both_reached(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    race = replace(RACES["local_lock"], instances=1, workers=2)
+    server_url = postgres.url("postgres")
+    async with (
+        world_of(race, tmp_path, server_url=server_url) as world,
+        stage_of(race, world) as stage,
+    ):
+        result = await explored(
+            stage.make, stage.coverage(), systematically=times(60), by_chance=times(60)
+        )
+        await stage.judged()
+
+    assert result.found is not None
+    assert result.found.kind == race.kind
 
 
 def explanation(race: Race, stage: Stage, orders: set[tuple[str, ...]]) -> Explanation:

@@ -289,4 +289,14 @@ app.add_routes([web.post("/pay", pay), web.get("/sales/{order}", tell), web.post
 if __name__ == "__main__":
     gone = MISTAKE == "gives_up"
     port = int(os.environ["PORT"])
-    web.run_app(app, host="127.0.0.1", port=port, print=None, handler_cancellation=gone)
+    for _ in range(int(os.environ.get("WORKERS", "1")) - 1):
+        if not os.fork():
+            break
+    web.run_app(
+        app,
+        host="127.0.0.1",
+        port=port,
+        print=None,
+        handler_cancellation=gone,
+        reuse_port="WORKERS" in os.environ,
+    )
