@@ -49,6 +49,10 @@ def init(  # noqa: PLR0917 - typer calls it by name
     listen: Annotated[
         str | None, _option("listen", "Where the provider is to listen, if the service runs.")
     ] = None,
+    setup: Annotated[
+        list[str] | None,
+        _option("setup", "What is run before it is started, as migrations; may be repeated."),
+    ] = None,
     instances: Annotated[int | None, _option("instances", "How many copies run.", min=1)] = None,
     ready: Annotated[str | None, _option("ready", "The path that says it is ready.")] = None,
     port_variable: Annotated[
@@ -66,6 +70,9 @@ def init(  # noqa: PLR0917 - typer calls it by name
     database_variable: Annotated[
         str | None, _option("database-variable", "Its variable for a PostgreSQL URL; empty: none.")
     ] = None,
+    database_scheme: Annotated[
+        str | None, _option("database-scheme", "What that URL begins with: postgresql+psycopg, …")
+    ] = None,
     redis_variable: Annotated[
         str | None, _option("redis-variable", "Its variable for a Redis URL; empty: none.")
     ] = None,
@@ -79,6 +86,22 @@ def init(  # noqa: PLR0917 - typer calls it by name
     ] = None,
     amount_field: Annotated[
         str | None, _option("amount-field", "The field of the amount, in minor units.")
+    ] = None,
+    currency_field: Annotated[
+        str | None, _option("currency-field", "The field of the currency; empty: none.")
+    ] = None,
+    customer_field: Annotated[
+        str | None, _option("customer-field", "The field of the customer; empty: none.")
+    ] = None,
+    succeeded: Annotated[
+        list[str] | None,
+        _option("succeeded", "Its word for a charge that went through; may be repeated."),
+    ] = None,
+    pending: Annotated[
+        list[str] | None, _option("pending", "Its word for one whose end is open; may be repeated.")
+    ] = None,
+    failed: Annotated[
+        list[str] | None, _option("failed", "Its word for a declined one; may be repeated.")
     ] = None,
     read: Annotated[
         str | None, _option("read", "The path that tells of an order, with {order}; empty: none.")
@@ -112,6 +135,7 @@ def init(  # noqa: PLR0917 - typer calls it by name
     answers = Answers(
         name=ask(name, "Name of the service", usual.name),
         command=command or "",
+        setup=tuple(setup or ()),
         urls=tuple(url or _urls_asked(ask)) if attached else (),
         listen=usual.listen if listen is None else listen,
         instances=instances or usual.instances,
@@ -133,6 +157,7 @@ def init(  # noqa: PLR0917 - typer calls it by name
             if attached
             else ask(database_variable, "Variable for a PostgreSQL URL (empty: none)", "")
         ),
+        database_scheme=_or_usual(database_scheme, usual.database_scheme),
         redis_variable=(
             "" if attached else ask(redis_variable, "Variable for a Redis URL (empty: none)", "")
         ),
@@ -141,6 +166,13 @@ def init(  # noqa: PLR0917 - typer calls it by name
         key_header=_or_usual(key_header, usual.key_header),
         order_field=_or_usual(order_field, usual.order_field),
         amount_field=ask(amount_field, "Field of the amount in minor units", usual.amount_field),
+        currency_field=_or_usual(currency_field, usual.currency_field),
+        customer_field=_or_usual(customer_field, usual.customer_field),
+        succeeded=_words(
+            ask, succeeded, "Its word for a charge that went through", usual.succeeded
+        ),
+        pending=tuple(pending or usual.pending),
+        failed=tuple(failed or usual.failed),
         read=ask(read, "Path that tells of an order, with {order} (empty: none)", ""),
         webhook=ask(webhook, "Path that takes the provider's events (empty: none)", ""),
         schema=schema,
@@ -207,6 +239,12 @@ def _asker(*, quiet: bool) -> Any:
 
 def _urls_asked(ask: Any) -> list[str]:
     return str(ask(None, "Where it listens", "http://127.0.0.1:8000")).split()
+
+
+def _words(
+    ask: Any, said: list[str] | None, question: str, usual: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(said) if said else tuple(ask(None, question, " ".join(usual)).split())
 
 
 def _or_usual(said: str | None, usual: str) -> str:

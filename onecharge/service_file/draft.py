@@ -18,6 +18,7 @@ class Answers:
 
     name: str
     command: str = ""
+    setup: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
     listen: str = "127.0.0.1:12111"
     instances: int = 1
@@ -27,12 +28,18 @@ class Answers:
     key_variable: str = "PROVIDER_KEY"
     secret_variable: str = "WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
     database_variable: str = ""
+    database_scheme: str = "postgresql"
     redis_variable: str = ""
     dialect: str = "generic"
     charge: str = "/charges"
     key_header: str = "Idempotency-Key"
     order_field: str = "order"
     amount_field: str = "amount_minor"
+    currency_field: str = "currency"
+    customer_field: str = "customer"
+    succeeded: tuple[str, ...] = ("succeeded",)
+    pending: tuple[str, ...] = ("pending", "processing")
+    failed: tuple[str, ...] = ("failed",)
     read: str = ""
     webhook: str = ""
     schema: bool = False
@@ -88,13 +95,17 @@ ready = {_text(answers.ready)}
     variables = "\n".join(
         f"{_key(name)} = {_text(value)}" for name, value in env.items() if name and value
     )
+    commands = [_list(shlex.split(each)) for each in answers.setup]
+    setup = '# setup = [["{python}", "manage.py", "migrate"]]  # run before the first start'
+    if commands:
+        setup = f"setup = [{', '.join(commands)}]  # run before the first start"
     return f"""
 [service]
 name = {_text(answers.name)}
 command = {_list(shlex.split(answers.command))}
 instances = {answers.instances}  # two find races that one cannot have
 ready = {_text(answers.ready)}  # asked until it is answered with a status below 400
-# setup = [["{{python}}", "manage.py", "migrate"]]
+{setup}
 
 [service.env]
 {variables}
@@ -108,10 +119,10 @@ ready = {_text(answers.ready)}  # asked until it is answered with a status below
 def _database(answers: Answers) -> str:
     if not answers.database_variable:
         return ""
-    return """
+    return f"""
 [database]
 kind = "postgresql"  # a fresh one, for this run alone
-scheme = "postgresql"  # or "postgresql+psycopg", "postgresql+asyncpg", "postgres": your driver's
+scheme = {_text(answers.database_scheme)}  # or "postgresql+psycopg", "postgres": your driver's
 """
 
 
@@ -143,7 +154,12 @@ timeout_s = 10  # after how long the service gives a provider call up
 
 def _charge(answers: Answers) -> str:
     headers = f'headers = {{ {_key(answers.key_header)} = "{{key}}" }}\n'
-    fields = {answers.order_field: "{order}", answers.amount_field: "{amount_minor}"}
+    fields = {
+        answers.order_field: "{order}",
+        answers.amount_field: "{amount_minor}",
+        answers.currency_field: "{currency}",
+        answers.customer_field: "{customer}",
+    }
     body = ", ".join(f"{_key(name)} = {_text(value)}" for name, value in fields.items() if name)
     return f"""
 [charge]  # how a customer pays
@@ -153,9 +169,9 @@ path = {_text(answers.charge)}
 [charge.answer]  # how the answer to it is read
 status = "$.status"
 charge = "$.id"
-succeeded = ["succeeded"]
-pending = ["pending", "processing"]
-failed = ["failed"]
+succeeded = {_list(answers.succeeded)}
+pending = {_list(answers.pending)}
+failed = {_list(answers.failed)}
 """
 
 

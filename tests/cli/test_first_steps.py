@@ -35,12 +35,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_first_file_is_written_from_options_alone(folder: Path) -> None:
-    said = init("--yes", "--command", "node server.js", "--webhook", "/hooks", "--name", "shop")
+    said = init(
+        *("--yes", "--command", "node server.js", "--webhook", "/hooks", "--name", "shop"),
+        *("--setup", "node migrate.js", "--succeeded", "paid", "--failed", "declined"),
+    )
 
     assert "wrote onecharge.toml" in said
     file = read_service_file(folder / "onecharge.toml")
     assert (file.service.name, file.service.command) == ("shop", ("node", "server.js"))
     assert file.webhook is not None
+    assert file.service.setup == (("node", "migrate.js"),)
+    answer = file.charge.answer
+    assert (answer.succeeded, answer.failed) == (("paid",), ("declined",))
     assert not (folder / "onecharge.schema.json").exists()
 
 
@@ -103,7 +109,8 @@ def test_what_no_option_says_is_asked_where_somebody_can_answer(folder: Path) ->
     ) as command:
         os.close(theirs)
         os.write(
-            ours, b"node server.js\nmy shop\n/healthz\nPSP_URL\n\n\n/pay\n\n/sales/{order}\n\n"
+            ours,
+            b"node server.js\nmy shop\n/healthz\nPSP_URL\n\n\n/pay\n\npaid\n/sales/{order}\n\n",
         )
         assert command.wait(60) == 0, command.stderr and command.stderr.read()
     os.close(ours)
@@ -112,7 +119,13 @@ def test_what_no_option_says_is_asked_where_somebody_can_answer(folder: Path) ->
     assert (file.service.name, file.service.ready) == ("my shop", "/healthz")
     assert file.service.env["PSP_URL"] == "{provider_url}"
     assert (file.provider.dialect, file.charge.path) == ("stripe", "/pay")
-    assert file.charge.json_body == {"order": "{order}", "amount_minor": "{amount_minor}"}
+    assert file.charge.json_body == {
+        "order": "{order}",
+        "amount_minor": "{amount_minor}",
+        "currency": "{currency}",
+        "customer": "{customer}",
+    }
+    assert file.charge.answer.succeeded == ("paid",)
     assert file.read is not None
     assert file.read.path == "/sales/{order}"
     assert (file.database, file.webhook) == (None, None)

@@ -15,6 +15,10 @@ OWN = Answers(
     read="/orders/{order}",
     webhook="/hooks",
     key_header="X Key",
+    setup=("{python} make.py --all", "true"),
+    database_scheme="postgresql+psycopg",
+    customer_field="",
+    succeeded=("paid", "settled"),
 )
 ATTACHED = Answers(name="shop", urls=("http://127.0.0.1:8000", "http://127.0.0.1:8001"))
 
@@ -38,7 +42,14 @@ def test_what_is_answered_stands_in_the_file() -> None:
     }
     assert file.database is not None
     assert file.charge.headers == {"X Key": "{key}"}
-    assert file.charge.json_body == {"order": "{order}", "amount_minor": "{amount_minor}"}
+    assert file.database.scheme == "postgresql+psycopg"
+    assert file.service.setup == (("{python}", "make.py", "--all"), ("true",))
+    assert file.charge.json_body == {
+        "order": "{order}",
+        "amount_minor": "{amount_minor}",
+        "currency": "{currency}",
+    }
+    assert file.charge.answer.succeeded == ("paid", "settled")
     assert file.read is not None
     assert file.webhook is not None
     assert file.capabilities.lacking({"webhooks", "read_back", "effects"}) == ("effects",)
@@ -55,7 +66,8 @@ def test_a_service_that_runs_already_is_attached_to() -> None:
 
 @pytest.mark.parametrize("dialect", ["generic", "stripe"])
 @pytest.mark.parametrize(
-    "field", ["read", "webhook", "database_variable", "redis_variable", "order_field"]
+    "field",
+    ["read", "webhook", "database_variable", "redis_variable", "order_field", "customer_field"],
 )
 def test_any_answers_make_a_file_that_can_be_read(dialect: str, field: str) -> None:
     answers = Answers("shop", command="app", dialect=dialect, **{field: "/x"})  # type: ignore[arg-type]  # texts all
