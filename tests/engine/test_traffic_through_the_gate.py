@@ -28,8 +28,10 @@ from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.engine.wire.postgres import TLS_ALERT
 from onecharge.loops import run_to_end
 
-HERE = Path(__file__).parent / "node"
-NODE, NPM = shutil.which("node"), shutil.which("npm")
+HERE = Path(__file__).parent
+NODE, NPM, JAVA = shutil.which("node"), shutil.which("npm"), shutil.which("java")
+JDBC: Final = sorted(Path.home().glob(".m2/repository/org/postgresql/postgresql/*/*.jar"))
+"""PostgreSQL's driver for Java, where Maven has fetched it for anybody."""
 BIG: Final = 3_000_000
 ROWS: Final = 20_000
 
@@ -142,6 +144,77 @@ async def sqlalchemy_from_a_pool(url: str) -> Any:
         await engine.dispose()
 
 
+async def oddities(url: str) -> Any:
+    """Say what is allowed and seldom said, simply and extended, in and out of transactions."""
+    heard: list[Any] = []
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        connection.add_notice_handler(lambda notice: heard.append(notice.message_primary))
+
+        async def say(query: Any, *values: Any, binary: bool = False) -> None:
+            try:
+                cursor = await connection.execute(query, values or None, binary=binary)
+            except psycopg.Error as problem:
+                heard.append(problem.sqlstate)
+                return
+            while True:
+                rows = await cursor.fetchall() if cursor.description is not None else None
+                heard.append((cursor.statusmessage, rows))
+                if not cursor.nextset():
+                    break
+
+        for query in ODDITIES:
+            await say(query)
+            heard.append(connection.info.transaction_status.name)
+        await say("SELECT %s::int4, %s::bytea", 7, b"\0\1", binary=True)
+        await say("SELECT %s || ''", "ü" * 9_000)
+        await say(
+            "SELECT array_length(ARRAY[" + ", ".join(["%s::int"] * 3_000) + "], 1)", *[1] * 3_000
+        )
+        await say("INSERT INTO odd VALUES (%s)", 1)
+        await say("SELECT * FROM nowhere WHERE id = %s", 1)
+        await say("SELECT count(*) FROM odd WHERE id > %s", 0)
+    return heard
+
+
+ODDITIES: Final = (
+    "",
+    ";",
+    "-- nothing",
+    "/* nothing /* at */ all */ ;;",
+    "SELECT",
+    "SELECT FROM generate_series(1, 3)",
+    "SELECT 1; SELECT 2 WHERE false; SELECT 3",
+    "SELECT 1; SELECT 1/0; SELECT 3",
+    "CREATE TEMPORARY TABLE odd (id int PRIMARY KEY)",
+    "INSERT INTO odd VALUES (5); INSERT INTO odd VALUES (5)",  # one transaction: neither is there
+    "BEGIN; INSERT INTO odd VALUES (6); COMMIT; SELECT id FROM odd",
+    "BEGIN",
+    "INSERT INTO odd VALUES (6)",
+    "SELECT 1",
+    "COMMIT",  # of a transaction that has failed: rolled back
+    "BEGIN; SAVEPOINT here",
+    "SELECT nothing",
+    "ROLLBACK TO here; RELEASE here",
+    "DECLARE few CURSOR FOR SELECT generate_series(1, 9)",
+    "FETCH 4 FROM few",
+    "MOVE FORWARD 2 IN few",
+    "FETCH ALL FROM few",
+    "CLOSE few; COMMIT",
+    "PREPARE named AS SELECT $1::int + 1",
+    "EXECUTE named(4)",
+    "DEALLOCATE named",
+    "EXECUTE named(4)",
+    "DO $$ BEGIN RAISE NOTICE 'noticed'; END $$",
+    "COMMIT",
+    "SET LOCAL work_mem = '1MB'",
+    "LISTEN odd; NOTIFY odd, 'one'; UNLISTEN odd",
+    "SELECT repeat('x', 300000), repeat('y', 300000)",
+    "COPY odd TO '/nowhere/at/all'",
+    "DISCARD ALL",
+    "SELECT 1 FROM odd",
+)
+
+
 async def notifications(url: str) -> Any:
     async with (
         await AsyncConnection.connect(url, autocommit=True) as listening,
@@ -179,6 +252,7 @@ async def let_go(gate: PostgresGate) -> AsyncIterator[None]:
         asyncpg_at_length,
         psycopg2_simply,
         sqlalchemy_from_a_pool,
+        oddities,
         notifications,
     ],
 )
@@ -221,7 +295,7 @@ async def test_node_gets_the_same(
     gate: PostgresGate, url: str, database_url: str, tmp_path: Path
 ) -> None:
     for name in ("package.json", "traffic.mjs"):
-        shutil.copy(HERE / name, tmp_path)
+        shutil.copy(HERE / "node" / name, tmp_path)
     assert NODE is not None
     assert NPM is not None
     install = [NPM, "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
@@ -243,6 +317,29 @@ async def test_node_gets_the_same(
     assert await by_node(url) == expected
     async with let_go(gate):
         assert await by_node(url) == expected
+
+
+@pytest.mark.examples  # two times, a virtual machine starts and compiles
+@pytest.mark.skipif(JAVA is None or not JDBC, reason="Java, or its driver, is not installed")
+async def test_java_gets_the_same(gate: PostgresGate, url: str, database_url: str) -> None:
+    async def by_java(url: str) -> list[str]:
+        assert JAVA is not None
+        parts = urlsplit(url)
+        jdbc = f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}"
+        process = await asyncio.create_subprocess_exec(
+            *(JAVA, "-cp", str(JDBC[-1]), str(HERE / "java" / "Traffic.java")),
+            *(jdbc, parts.username or "", parts.password or ""),
+            stdout=-1,
+            stderr=-1,
+        )
+        said, errors = await process.communicate()
+        assert process.returncode == 0, errors.decode()
+        return said.decode().splitlines()
+
+    expected = await by_java(database_url)
+    assert len(expected) > 60
+    async with let_go(gate):
+        assert await by_java(url) == expected
 
 
 # How a connection is opened
