@@ -32,9 +32,14 @@ def runs_of(way: Way, patience_s: float = 20.0) -> Make:
 
 
 async def explore(
-    make: Make, *, runs: int = 10_000, chance: int = 0, bound: int | None = None
+    make: Make,
+    *,
+    runs: int = 10_000,
+    chance: int = 0,
+    bound: int | None = None,
+    alike: frozenset[str] = frozenset(),
 ) -> Explored:
-    coverage = Coverage("two requests with one key", "statements")
+    coverage = Coverage("two requests with one key", "statements", alike=alike)
     return await explored(
         make, coverage, systematically=times(runs), by_chance=times(chance), bound=bound
     )
@@ -74,6 +79,45 @@ async def test_a_right_service_is_exhausted_and_the_sentence_is_true() -> None:
         f"all {comb(6, 3)} orders {OF}: explored",
         "3 run(s) with all at once, which are samples",
     ]
+
+
+def _of_two(*steps: str) -> set[tuple[str, ...]]:
+    first, second = (tuple(f"client:{n} {step} #1" for step in steps) for n in (1, 2))
+    return _interleavings(first, second)
+
+
+def _under_other_names(order: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"client:{'21'['12'.index(name[7])]}{name[8:]}" for name in order)
+
+
+async def test_of_requests_that_are_alike_half_are_executed_and_the_sentence_is_true() -> None:
+    alike = frozenset({"client:1", "client:2"})
+    result = await explore(runs_of(inserts_then_looks), alike=alike)
+
+    every = _of_two("POST /charges", "INSERT INTO keys", "SELECT FROM keys")
+    executed = result.coverage.orders
+    assert executed.isdisjoint(map(_under_other_names, executed))
+    assert executed | set(map(_under_other_names, executed)) == every
+    assert result.coverage.sentences()[0] == (
+        f"all {len(every)} orders {OF}: explored, {len(every) // 2} of them executed and "
+        f"{len(every) // 2} the same under other names"
+    )
+
+
+async def test_with_a_lock_the_orders_are_those_in_which_nobody_overtakes_who_has_it() -> None:
+    result = await explore(runs_of(Toy.locks))
+
+    def nobody_overtakes(order: tuple[str, ...]) -> bool:
+        locked, ended = (
+            [name[:8] for name in order if what in name] for what in ("FOR UPDATE", "COMMIT")
+        )
+        return locked == ended
+
+    every = _of_two("POST /charges", "SELECT FOR UPDATE", "COMMIT")
+    possible = set(filter(nobody_overtakes, every))
+    assert 0 < len(possible) < len(every)
+    assert result.coverage.orders == possible
+    assert result.coverage.sentences()[0] == f"all {len(possible)} orders {OF}: explored"
 
 
 async def test_a_race_is_found_by_one_deviation_and_shrunk_to_it() -> None:
