@@ -55,7 +55,7 @@ MUTANTS: Final = (
 REPEATS: Final = 50
 SEEDS: Final = 10
 SECONDS: Final = 30.0
-SCOPE_S: Final = 600.0
+SCOPE_S: Final = 120.0
 """For so long a scope is explored at most."""
 STEPS: Final = 13
 """About so many releases there are in a run of two requests."""
@@ -108,11 +108,11 @@ async def explore(figures: Figures, scope: Scope, seconds: float) -> None:
     assert result.found is None, result.found
     assert {verdict.verdict for verdict in stage.verdicts} == {"holds"}
     print(f"{scope.name}: {'; '.join(coverage.sentences())}", flush=True)
-    whole = ", all of them" if coverage.exhausted else ""
-    figures.add(
-        f"{scope.name}: {'runs' if coverage.swept else f'orders executed{whole}'}",
-        coverage.swept or len(coverage.orders),
-    )
+    if coverage.exhausted:
+        figures.add(f"{scope.name}: orders, all there are", len(coverage.orders) + coverage.renamed)
+    elif coverage.complete is not None and not coverage.astray + coverage.unlike:
+        figures.add(f"{scope.name}: all orders up to so many deviations", coverage.complete)
+    figures.add(f"{scope.name}: runs", coverage.runs)
     figures.add(f"{scope.name}: in all, with healing and judging", took_s, "s")
     figures.add(f"{scope.name}: one run", took_s / coverage.runs * 1_000, "ms")
 

@@ -30,15 +30,16 @@ class Figures:
     def write(self, path: Path, *, keeping: bool = False) -> None:
         """Write ``{"figures": {name: value}}``, and what the README's table says beside them.
 
-        ``keeping``: figures of other names stay that are in the file already.
+        ``keeping``: what is in the file of other things stays. A name says what it is about before
+        its last colon.
         """
         if keeping and path.is_file():
             known = json.loads(path.read_text())
-            names = {name for name, *_ in self._rows}
+            measured = {_about(name) for name, *_ in self._rows}
             self._rows[:0] = [
                 (name, value, known["units"].get(name, ""), known["targets"].get(name, ""))
                 for name, value in known["figures"].items()
-                if name not in names
+                if _about(name) not in measured
             ]
         data = {
             "title": self._title,
@@ -50,6 +51,10 @@ class Figures:
             "targets": {name: target for name, _, _, target in self._rows if target},
         }
         path.write_text(json.dumps(data, indent=2) + "\n")
+
+
+def _about(name: str) -> str:
+    return name.rpartition(": ")[0]
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

@@ -13,7 +13,6 @@ races that are not run stay in the file.
 import argparse
 import asyncio
 import itertools
-import json
 import statistics
 import sys
 import tempfile
@@ -155,15 +154,6 @@ async def measured(race: Race, runs: int, seconds: float, figures: Figures) -> N
         print(f"{name}: {how}: {wrong} of {orders} orders in {seconds:g} s", flush=True)
 
 
-def known(path: Path | None) -> Iterator[tuple[str, float, str, str]]:
-    """Yield what an earlier run left in the file."""
-    if path is None or not path.is_file():
-        return
-    data = json.loads(path.read_text())
-    for name, value in data["figures"].items():
-        yield name, value, data["units"].get(name, ""), data["targets"].get(name, "")
-
-
 def parsed() -> argparse.Namespace:
     """Return what was asked for."""
     parser = arguments(__doc__ or "")
@@ -179,14 +169,11 @@ async def main() -> None:
     runs, seconds = (2, asked.seconds / 10) if asked.quick else (asked.runs, asked.seconds)
     figures = Figures("hard races: found by the engine, and by plain parallel stress")
     races = [RACES[name] for name in asked.race or RACES]
-    for row in known(asked.json):
-        if not any(row[0].startswith(f"races: {race.what}:") for race in races):
-            figures.add(*row)
     for race in races:
         await measured(race, runs, seconds, figures)
     figures.show()
     if asked.json:
-        figures.write(asked.json)
+        figures.write(asked.json, keeping=True)
 
 
 if __name__ == "__main__":
