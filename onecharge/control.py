@@ -151,6 +151,8 @@ class _Control:
             f"the provider was called once: {charge.value['charge']}, {amount}, {key}; "
             f"tied to the order by its {tie}"
         )
+        if not self.order_is_named():
+            self._tell(diagnosis.of_a_nameless_charge(self._file))
 
     async def _capture(self) -> None:
         """Have the money of an authorised charge taken, where that is a request of its own."""
@@ -239,6 +241,9 @@ class _Control:
             if wrong is None:
                 break
             if time.monotonic() > deadline_s:
+                if belief.status == "absent":
+                    found = await self._read_back.shown(self._order)
+                    wrong = f"{wrong}; {diagnosis.of_nothing_found(self._file, found)}"
                 raise ControlFailed(wrong)
             await asyncio.sleep(_LOOK_AGAIN_S)
         if seen := self._seen_of(belief):

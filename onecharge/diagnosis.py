@@ -14,7 +14,9 @@ from onecharge.misread import misread
 from onecharge.press import Order, missing
 from onecharge.service_file import Request, ServiceFile
 from onecharge.world.read_back import Belief
+from simulator.catalogue import dialects
 
+_SHOWN: Final = 200
 CAPTURED_BEFORE: Final = (
     "; the charge had been captured before anybody asked: then leave the table [capture] out"
 )
@@ -114,14 +116,25 @@ def tie_of(file: ServiceFile, order: Order, charge: Record) -> TieRule | None:
     return tie.rule if tie else None
 
 
+def of_a_nameless_charge(file: ServiceFile) -> str:
+    """Say what is lost where a charge is tied to its order, and does not name it."""
+    return (
+        f"it does not name its order to the provider, as {_named_as(file)}: whoever "
+        "resends events or strikes single orders will find none, and their scenarios stay unknown"
+    )
+
+
 def of_an_untied_charge(file: ServiceFile, charge: Record) -> str:
     """Say that nothing ties a charge to its order, and how to mend it."""
-    where = "metadata" if file.provider.dialect == "stripe" else "reference"
     return (
         f"{charge.value['charge']} cannot be tied to its order: it carries neither {{order}} nor "
         f"{{customer}}, and prices of a list fit many. Have the service pass {{order}} on to the "
-        f"provider, as {where}, or give every order an amount of its own"
+        f"provider, as {_named_as(file)}, or give every order an amount of its own"
     )
+
+
+def _named_as(file: ServiceFile) -> str:
+    return dialects()[file.provider.dialect].named_as
 
 
 def of_the_webhook(file: ServiceFile, records: Sequence[Record]) -> str:
@@ -210,6 +223,13 @@ def of_the_refund(order: Order, refunds: Sequence[Record], records: Sequence[Rec
             "service expects?"
         )
     return None
+
+
+def of_nothing_found(file: ServiceFile, found: str) -> str:
+    """Say what was looked for where ``[read]`` found nothing, and what there is."""
+    assert file.read is not None
+    where = f" at {file.read.status} (read.status)" if file.read.path is not None else ""
+    return f"a word for its status was looked for{where}; what came back began: {found[:_SHOWN]!r}"
 
 
 def of_the_belief_after_a_refund(order: Order, belief: Belief) -> str | None:

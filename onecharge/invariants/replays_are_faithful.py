@@ -24,7 +24,7 @@ _PRINT_GUARD: Final = (
     "make the fingerprint of what the request means, not of its headers or its white space, and "
     "keep it as long as the key"
 )
-_ACCEPTED: Final = frozenset({"ok", "pending", "declined", "in_flight", "unknown"})
+_ACCEPTED: Final = frozenset({"ok", "pending", "declined", "in_flight"})
 _DENIALS: Final = frozenset({"declined", "invalid", "mismatch"})
 
 
@@ -103,7 +103,7 @@ def _unfaithful(
             yield _emptied(story, definite[0], attempt)
         elif first and first.ended < attempt.invoked and attempt.outcome in _DENIALS:
             yield _denied(story, first, attempt)
-        elif attempt.outcome == "mismatch" and _was_the_same(attempts, attempt):
+        elif attempt.outcome == "mismatch" and _was_the_same(story, attempts, attempt):
             yield _refused(story, attempt)
 
 
@@ -141,11 +141,22 @@ def _means_nothing(attempt: Attempt) -> bool:
     return answer.status is not None and 200 <= answer.status < 300
 
 
-def _was_the_same(attempts: Sequence[Attempt], attempt: Attempt) -> bool:
+def _was_the_same(story: OrderStory, attempts: Sequence[Attempt], attempt: Attempt) -> bool:
     """Whether the key had been accepted with this body, and with no other, by then."""
     if any(other.other_body and other.invoked < attempt.ended for other in attempts):
         return False
-    return any(other.invoked < attempt.invoked and other.outcome in _ACCEPTED for other in attempts)
+    before = [other for other in attempts if other.invoked < attempt.invoked]
+    return any(other.outcome in _ACCEPTED or _came_in(story, other, attempt) for other in before)
+
+
+def _came_in(story: OrderStory, unanswered: Attempt, attempt: Attempt) -> bool:
+    """Whether a request without an answer has been taken: then the provider was called for it.
+
+    A request may be lost on its way, and a service refuse it once it comes, for what it is.
+    """
+    return unanswered.outcome == "unknown" and any(
+        unanswered.invoked < call.received < attempt.ended for call in story.calls
+    )
 
 
 def _denied(story: OrderStory, first: Attempt, attempt: Attempt) -> Violation:

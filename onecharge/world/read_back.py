@@ -23,6 +23,7 @@ from onecharge.service_file import Effects, Read, ServiceFile, Source, found
 from onecharge.templates import filled_text, placeholders
 from onecharge.world.commands import CommandFailed, Commands
 from onecharge.world.sending import send
+from simulator.redaction import redacted
 
 if TYPE_CHECKING:
     from onecharge.world.world import World
@@ -88,6 +89,16 @@ class ReadBack:
         """Return what the service believes of ``order``; an answer without sense says so."""
         status, booked = await asyncio.gather(self._status(order), self._effects(order))
         return Belief(**{**status, **booked, "error": status.get("error") or booked.get("error")})
+
+    async def shown(self, order: Order) -> str:
+        """Return what ``[read]`` finds of an order, as it is, for a person to look at."""
+        read = self._file.read
+        assert read is not None, "asked for only where the file has it"
+        try:
+            answer = await self._asked(read, order, order.values())
+        except Unreadable as reason:
+            return str(reason)
+        return "nothing" if answer is ABSENT else redacted(json.dumps(answer, default=str))
 
     async def _status(self, order: Order) -> dict[str, Any]:
         read = self._file.read

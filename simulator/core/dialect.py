@@ -38,6 +38,10 @@ class Dialect(Protocol):
         """Whether it tells merchants of invoices that are due, for them to charge."""
 
     @property
+    def named_as(self) -> str:
+        """Where a charge says which of the merchant's orders it is for, in its words."""
+
+    @property
     def foreign_secret(self) -> str:
         """A well-formed webhook secret that no endpoint has."""
 

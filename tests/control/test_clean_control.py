@@ -20,6 +20,7 @@ from tests.control.tiny import (
     all_told,
     answers,
     authorised,
+    booked,
     control,
 )
 
@@ -48,6 +49,15 @@ async def test_preparing_polling_and_charging_later_are_steps_as_well(tmp_path: 
     assert "the provider was called once" in steps[2]
 
 
+async def test_a_charge_that_does_not_name_its_order_is_pointed_out(tmp_path: Path) -> None:
+    nameless = Tiny(passes_on=lambda sale: all_told(sale) | {"reference": None})
+
+    steps = await control(tmp_path, nameless)
+
+    assert steps[1].endswith("tied to the order by its customer")
+    assert steps[2].startswith("it does not name its order to the provider, as reference: ")
+
+
 async def test_every_tenant_is_let_in(tmp_path: Path) -> None:
     tenants = ("[timing]", '[tenants]\nshop = "shop"\nother = "other"\n\n[timing]')
 
@@ -59,7 +69,13 @@ async def test_every_tenant_is_let_in(tmp_path: Path) -> None:
 
 UNTOLD: dict[str, Any] = {"amount_minor": 500, "currency": "EUR"}
 
-WAITS = {"pending for ever", "asked in the wrong place", "event refused", "not believed"}
+WAITS = {
+    "read in the wrong place",
+    "pending for ever",
+    "asked in the wrong place",
+    "event refused",
+    "not believed",
+}
 """Misfits that may yet mend themselves, so that the control waits for as long as it may."""
 
 MISFITS: dict[str, tuple[Tiny, tuple[Change, ...], str]] = {
@@ -209,6 +225,14 @@ MISFITS: dict[str, tuple[Tiny, tuple[Change, ...], str]] = {
         Tiny(books=lambda _: {"status": "pending"}),
         (),
         "[read] finds the order pending, although it was paid",
+    ),
+    "read in the wrong place": (
+        Tiny(books=lambda sale: {"orders": [booked(sale)]}),
+        (),
+        (
+            "[read] finds the order absent, although it was paid; a word for its status was looked "
+            'for at $.status (read.status); what came back began: \'{"orders": [{"status": '
+        ),
     ),
     "a reconciler that fails": (
         Tiny(),

@@ -138,4 +138,7 @@ def test_a_charge_is_tied_by_what_it_carries(
         "provider", "effect", **{"charge": "ch", "amount_minor": 5, "currency": "eur", **carries}
     )
     assert diagnosis.tie_of(file, order, charge) == rule
-    assert "as metadata, or give every order" in diagnosis.of_an_untied_charge(file, charge)
+    assert (
+        "as metadata order_id, order or reference, or give every"
+        in diagnosis.of_an_untied_charge(file, charge)
+    )

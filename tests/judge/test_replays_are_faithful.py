@@ -80,13 +80,22 @@ def test_what_was_asked_before_the_first_answer_was_heard_may_differ(tale: "Tale
 
 
 def test_an_identical_request_refused_as_another_is_unfaithful(tale: "Tale") -> None:
-    tale.told(tale.asks("ord-1"), "unknown")
+    asked = tale.asks("ord-1")
+    tale.calls("ord-1")
+    tale.told(asked, "unknown")
     tale.refused("ord-1", variant="header_jitter")
 
     [violation] = judge(tale.case()).violations
 
     assert violation.says == "ord-1: the same request with other headers was refused as another one"
     assert "fingerprint" in violation.guard
+
+
+def test_a_request_that_was_lost_on_its_way_was_not_taken(tale: "Tale") -> None:
+    tale.told(tale.asks("ord-1"), "unknown", error="reset")
+    tale.refused("ord-1")
+
+    assert judge(tale.case()).violations == ()
 
 
 def test_a_service_that_refuses_everything_has_not_lost_a_fingerprint(tale: "Tale") -> None:

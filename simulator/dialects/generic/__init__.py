@@ -64,6 +64,7 @@ class Generic:
     )  # fmt: skip  # the example of the Standard Webhooks specification
     events_shown_s: ClassVar[float] = float("inf")
     bills: ClassVar[bool] = True
+    named_as: ClassVar[str] = "reference"
     foreign_secret: ClassVar[str] = "whsec_" + base64.b64encode(b"nobody else has this").decode()
 
     def __init__(self, keys: KeyPolicy = IETF) -> None:

@@ -39,6 +39,7 @@ from simulator.dialects.stripe.callers import BROWSER_FIELDS, Caller, caller_of
 from simulator.dialects.stripe.fields import Invalid
 from simulator.dialects.stripe.forms import Fields, Malformed, nested, read_body
 from simulator.dialects.stripe.objects import failure_object, gone, listed, request_id, shown
+from simulator.dialects.stripe.requests import ORDER_KEYS
 from simulator.dialects.stripe.routes import ROUTES, Route, route_of
 from simulator.dialects.stripe.writing import written
 
@@ -72,6 +73,7 @@ class Stripe:
     )  # fmt: skip  # about three days, ever longer; the intervals themselves are not published
     events_shown_s: ClassVar[float] = 30 * 24 * _HOUR_S
     bills: ClassVar[bool] = False
+    named_as: ClassVar[str] = f"metadata {ORDER_KEYS[0]}, {' or '.join(ORDER_KEYS[1:])}"
     foreign_secret: ClassVar[str] = "whsec_" + "nobody_else_has_this"
 
     def read(self, request: HttpRequest) -> Operation | Unreadable:
