@@ -7,37 +7,22 @@ Rule 3: what a service, or its world, cannot have is left out and named with the
 Rule 4: first comes what found most elsewhere: the request blocked, and the timeout after effect.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
 
+from onecharge.combinations.customers import HELD_MS, customers, standing
 from onecharge.combinations.values import Call, Factor, Value
 from onecharge.history.records import Record
-from onecharge.history.story import Variant
-from onecharge.keys import PairName, SingleName
 from onecharge.scenario_file import SEAMS, Kill, Point
 from onecharge.service_file import ServiceFile
-from onecharge.steps import (
-    Bill,
-    BuyAgain,
-    CrashDatabase,
-    EdgeKeys,
-    Leave,
-    OtherTenant,
-    Pay,
-    PressAgain,
-    PressLate,
-    Refund,
-)
-from onecharge.variants import why_not
-from simulator.catalogue import dialects, faults
+from onecharge.steps import CrashDatabase
+from simulator.catalogue import faults
 from simulator.core.calls import LOOKUPS
 from simulator.core.faults import Fault, Need
 from simulator.core.rules import DELIVERY
 
 FIRST: Final = ("refuse", "time_out_after_commit", "time_out_before_commit")
-
-HELD_MS: Final = 300
-"""For so long a call stands still where the customer leaves, or something crashes, meanwhile."""
 
 VARIATIONS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
     "hold": [
@@ -53,17 +38,16 @@ VARIATIONS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
 }
 """The faults whose default alone would say little, with the parameters they are combined with."""
 
-_OFFSETS_MS: Final = (-10, 0, 10)
 _DOWN_MS: Final = 500
-_PAY: Final = Pay(do="pay")
 
 
 def factors_of(file: ServiceFile, calls: Iterable[Call], *, own_database: bool) -> list[Factor]:
     """Return the factors of a service that makes these calls to charge an order."""
+    made = list(calls)
     return [
-        _customer(file),
-        _call(file, made := list(calls)),
-        _retry(made),
+        customers(file, made),
+        _call(file, made),
+        _retry(file, made),
         _delivery(file),
         _death(file, made, own_database=own_database),
         Factor("concurrency", (Value("one after the other"), Value("two at once", at_once=2))),
@@ -83,110 +67,6 @@ def calls_in(records: Iterable[Record]) -> list[Call]:
     return seen
 
 
-# What customers do.
-
-
-def _customer(file: ServiceFile) -> Factor:
-    can = [Value("pays once"), *_patient(), *_impatient()]
-    left_out = {}
-    for variant in get_args(Variant):
-        if variant == "same" or variant in _SAID_OTHERWISE:
-            continue
-        why = why_not(variant, file)
-        name = _WORDS[variant]
-        if why is None:
-            steps = (_PAY, PressAgain(do="press", variant=variant))
-            only_after = _ONLY_AFTER.get(variant, frozenset())
-            can.append(Value(name, steps, variant=variant, only_after=only_after))
-        else:
-            left_out[name] = why
-    for value, why in _for_others(file):
-        if why is None:
-            can.append(value)
-        else:
-            left_out[value.name] = why
-    can.append(_edge_keys())
-    return Factor("customer", tuple(can), left_out)
-
-
-_WORDS: Final[Mapping[Variant, str]] = {
-    "other_amount": "presses again with another amount",
-    "other_currency": "presses again with another currency",
-    "other_customer": "presses again as another customer",
-    "other_operation": "asks for the money back under the same key",
-    "header_jitter": "presses again with other headers",
-    "json_jitter": "presses again with the body written anew",
-    "new_key": "presses again under a new key",
-}
-
-_ONLY_AFTER: Final[Mapping[Variant, frozenset[str]]] = {"new_key": frozenset({"decline"})}
-"""The presses that make sense after a certain fault only: no service claims that an order is paid
-once under any number of keys, and after a decline another key is how a customer tries again."""
-
-_SAID_OTHERWISE: Final[frozenset[Variant]] = frozenset({"other_tenant"})
-"""The variants that are a step of their own: they need an order of the other tenant."""
-
-assert set(get_args(Variant)) == _WORDS.keys() | _SAID_OTHERWISE | {"same"}
-
-
-def _patient() -> Iterator[Value]:
-    yield Value("presses again after the answer", steps=(_PAY, PressAgain(do="press")))
-    yield Value(
-        "presses again around the end of the first request",
-        steps=(PressLate(do="press_late", offsets_ms=_OFFSETS_MS),),
-        orders=1 + len(_OFFSETS_MS),
-        subject=2,
-        paced=True,
-    )
-
-
-def _impatient() -> Iterator[Value]:
-    yield Value(
-        "gives up early and presses again",
-        steps=(Pay(do="pay", timeout_s=HELD_MS / 2_000), _PAY),
-        faults=(_standing("before_commit"),),
-    )
-    for seam, says in (
-        ("before_commit", "hangs up while the provider has the call"),
-        ("after_commit", "hangs up once charged"),
-    ):
-        yield Value(
-            says,
-            steps=(Leave(do="leave", after_ms=HELD_MS // 2), _PAY),
-            faults=(_standing(seam),),
-        )
-
-
-def _standing(seam: str) -> dict[str, Any]:
-    stands = {"fault": "hold", "seam": seam, "until": "elapsed", "amount": HELD_MS, "times": 1}
-    return stands | {"operation": "*"}
-
-
-def _for_others(file: ServiceFile) -> Iterator[tuple[Value, str | None]]:
-    same_key = Value(
-        "another tenant's customer pays under the same key",
-        steps=(_PAY, OtherTenant(do="other_tenant")),
-        variant="other_tenant",
-    )
-    yield same_key, why_not("other_tenant", file)
-    yield Value("buys the same once more, and means it", steps=(BuyAgain(do="buy_again"),)), None
-    refunds = file.refund is not None and file.capabilities.refunds
-    asks = Refund(do="refund", at_once=2)
-    yield (
-        Value("asks twice at once for the money back", steps=(_PAY, asks)),
-        None if refunds else "the service file says of no refunds",
-    )
-    bills = file.capabilities.invoices and dialects()[file.provider.dialect].bills
-    for copies, says in ((1, "is billed, and presses nothing"), (2, "is billed by two events")):
-        billed = Value(says, steps=(Bill(do="bill", copies=copies),))
-        yield billed, None if bills else "the service charges for no invoices"
-
-
-def _edge_keys() -> Value:
-    keys = EdgeKeys(do="edge_keys", single=get_args(SingleName), pairs=get_args(PairName))
-    return Value("has keys at the edge of what is allowed", (keys,), orders=keys.takes, lone=True)
-
-
 # What the provider does.
 
 
@@ -195,7 +75,11 @@ def _call(file: ServiceFile, made: Sequence[Call]) -> Factor:
         file, lambda kind: not kind.bends("on_delivery") and "lookups" not in kind.needs
     )
     values = [
-        Value(f"{_said(table)} at {call}", faults=({**table, **_placed(call)},))
+        Value(
+            f"{_said(table)} at {call}",
+            faults=({**table, **_placed(call)},),
+            means=_meaning(table["fault"]),
+        )
         for table in fitting
         for call in made
     ]
@@ -207,7 +91,7 @@ def _placed(call: Call) -> dict[str, Any]:
     return {"operation": call.operation, "times": 1, **nth}
 
 
-def _retry(made: Sequence[Call]) -> Factor:
+def _retry(file: ServiceFile, made: Sequence[Call]) -> Factor:
     """Return what goes wrong when the service calls once more than it does in peace."""
     operations = dict.fromkeys(call.operation for call in made)
     again = [
@@ -219,29 +103,32 @@ def _retry(made: Sequence[Call]) -> Factor:
             f"{name} at {call}",
             faults=({"fault": name, **_placed(call)},),
             upon=frozenset({call}),
+            means=_meaning(name),
         )
         for name in FIRST[:2]
         for call in again
     ]
+    fitting, left_out = _fitting(file, lambda kind: "lookups" in kind.needs)
     values += [
         Value(
-            f"{name} at {says}",
-            faults=({"fault": name, "operation": "*", "times": 1},),
+            f"{_said(table)} at the first look-up",
+            faults=({**table, "operation": "*", "times": 1},),
             upon=frozenset(Call(operation) for operation in LOOKUPS),
+            means=_meaning(table["fault"]),
         )
-        for name, says in _LOOKING
+        for table in fitting
     ]
-    return Factor("retry", (Value("whatever the service tries again works"), *values))
-
-
-_LOOKING: Final = (("lookup_fails", "the first look-up"),)
-"""The faults that bend look-ups only: a plain charge makes none."""
+    return Factor("retry", (Value("whatever the service tries again works"), *values), left_out)
 
 
 def _delivery(file: ServiceFile) -> Factor:
     fitting, left_out = _fitting(file, lambda kind: kind.bends("on_delivery"))
     values = [
-        Value(f"{_said(table)} of the news", faults=({**table, "operation": DELIVERY, "times": 1},))
+        Value(
+            f"{_said(table)} of the news",
+            faults=({**table, "operation": DELIVERY, "times": 1},),
+            means=_meaning(table["fault"]),
+        )
         for table in fitting
     ]
     return Factor("delivery", (Value("every event arrives once"), *values), left_out)
@@ -281,6 +168,11 @@ def _said(table: Mapping[str, Any]) -> str:
     said = {"seam": table.get("seam"), "mode": table.get("mode")}
     new_id = "under new ids" if table.get("new_id") else None
     return " ".join(filter(None, (table["fault"], said["seam"], said["mode"], new_id)))
+
+
+def _meaning(fault: str) -> str:
+    """Return the sentence by which a fault describes itself."""
+    return " ".join((inspect.getdoc(faults()[fault]) or "").partition("\n\n")[0].split())
 
 
 # What dies.
@@ -324,7 +216,7 @@ def _kill(point: Point, call: Call) -> Kill:
 def _crashes() -> Iterator[Value]:
     yield Value(
         "the database crashes in the middle",
-        faults=(_standing("after_commit"),),
+        faults=(standing("after_commit"),),
         crash=CrashDatabase(do="crash_database"),
         meanwhile=True,
     )

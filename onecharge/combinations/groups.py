@@ -12,7 +12,7 @@ from typing import Final
 
 from onecharge.combinations.rows import Row, Space
 
-STRUCK_TOGETHER: Final = 16
+STRUCK_TOGETHER: Final = 24
 """So many have one blow in common: more would not all be there while the first can wait."""
 
 SIDE_BY_SIDE: Final = 64

@@ -56,7 +56,8 @@ class Level:
 
     number: int
     space: Space
-    rows: Sequence[Row]
+    groups: Sequence[Sequence[Row]]
+    """Its rows, as they are played together, one group after the other."""
     played: int = 0
     came_about: set[Place] = field(default_factory=set)
     together: set[Pair] = field(default_factory=set)
@@ -77,6 +78,11 @@ class Level:
             [place] = judged.row.places
             if self.space.factors[place[0]].name == "call":
                 self.calls[place] = judged.calls
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, in the order in which they are played."""
+        return [row for group in self.groups for row in group]
 
     @property
     def complete(self) -> bool:
@@ -146,21 +152,28 @@ class Combinations:
         """Return what this service cannot have, and what excludes each other, with the reasons."""
         return left_out(self.space)
 
+    def singles(self) -> Level:
+        """Return level 1, about to be played."""
+        return Level(1, self.space, self._grouped(self.space.singles()))
+
+    def pairs(self, singles: Level) -> Level:
+        """Return level 2, about to be played after level 1: it knows what calls were seen there."""
+        space = self.space.after(singles.calls)
+        return Level(2, space, self._grouped(space.covering()))
+
     async def levels(self, within: Within) -> AsyncIterator[Level]:
         """Play level 1, then level 2; stop at the first finding, or when time is up."""
-        singles = Level(1, self.space, self.space.singles())
-        await self._play(singles, within)
+        singles = self.singles()
+        await self.play(singles, within)
         yield singles
         if singles.found is None and within():
-            space = self.space.after(singles.calls)
-            pairs = Level(2, space, space.covering())
-            await self._play(pairs, within)
+            pairs = self.pairs(singles)
+            await self.play(pairs, within)
             yield pairs
 
-    async def _play(self, level: Level, within: Within) -> None:
-        groups = arranged(self.space, level.rows, tied=self._tied)
-        level.rows = [row for group in groups for row in group]
-        for group in groups:
+    async def play(self, level: Level, within: Within) -> None:
+        """Play a level to its end, to the first finding, or until time is up."""
+        for group in level.groups:
             if not within():
                 return
             judged = await self.playing.together(group, f"level-{level.number}")
@@ -168,6 +181,9 @@ class Combinations:
             if await self._found_in(await self._in_time(judged), level):
                 return
         await self._found_in(self.playing.came_late(), level)
+
+    def _grouped(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
+        return arranged(self.space, rows, tied=self._tied)
 
     async def _found_in(self, judged: Sequence[Judged], level: Level) -> bool:
         """Count rows and confirm what seems to be violated; tell whether that was a finding."""

@@ -8,7 +8,7 @@ Rule 4: the array comes from a library; what is kept of it is decided here: a va
         only where it covers a pair that no other row has.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,6 +18,7 @@ from covertable import make
 
 from onecharge.combinations.values import Call, Factor, Value
 from onecharge.steps import Bill
+from simulator.core.rules import DELIVERY
 
 Place = tuple[int, int]
 """A value by its factor's number and its own index."""
@@ -64,7 +65,7 @@ class Space:
         brings: Mapping[Place, frozenset[Place]] | None = None,
     ) -> None:
         self.factors = tuple(factors)
-        self._brings = {**self._reasons_to_do(), **(brings or {})}
+        self._brings = dict(brings or {})
         pairs = list(_all_pairs(self.factors))
         self.excluded: Mapping[Pair, str] = {
             pair: why for pair in pairs if (why := self._why_apart(pair))
@@ -111,7 +112,7 @@ class Space:
             return []
         there = {place for pair in self.pairs for place in pair}
         lists = {
-            str(number): [
+            number: [
                 0,
                 *(index for index in range(1, len(factor.values)) if (number, index) in there),
             ]
@@ -119,7 +120,7 @@ class Space:
         }
         made = make(lists, strength=2, constraints=list(self._constraints(there)))
         return self._plainer(
-            Row(tuple(row[str(number)] for number in range(len(self.factors)))) for row in made
+            Row(tuple(row[number] for number in range(len(self.factors)))) for row in made
         )
 
     def after(self, seen: Mapping[Place, Collection[Call]]) -> "Space":
@@ -131,37 +132,36 @@ class Space:
         }
         return Space(self.factors, brings)
 
-    def _reasons_to_do(self) -> dict[Place, frozenset[Place]]:
-        """Return what nobody would do without one of certain faults, and where these strike."""
-        return {
-            place: frozenset(
-                other
-                for other in self.places()
-                if self.factors[other[0]].name == "call"
-                and any(table["fault"] in faults for table in self.value(other).faults)
-            )
-            for place in self.places()
-            if (faults := self.value(place).only_after)
-        }
-
     def _why_apart(self, pair: Pair) -> str | None:
         for waiting, other in (pair, pair[::-1]):
             bringers = self._brings.get(waiting)
             if bringers is None or other in bringers:
                 continue
             if not bringers or other[0] in {factor for factor, _ in bringers}:
-                return _NO_FURTHER_CALL if self.value(waiting).upon else _NO_REASON
+                return _NO_FURTHER_CALL
         return why_apart(self.value(pair[0]), self.value(pair[1]))
 
     def _constraints(self, there: set[Place]) -> Iterator[dict[str, Any]]:
-        """Say in the library's words what cannot be had together, and what needs something."""
-        for pair in self.excluded:
-            if there.issuperset(pair):
-                yield _either([_is_not(place) for place in pair])
+        """Say in the library's words what cannot be had together, and what needs something.
+
+        It asks each of these over and over, so they are few: one for a value and a factor.
+        """
+        apart = [pair for pair in self.excluded if there.issuperset(pair)]
+        often = Counter(place for pair in apart for place in pair)
+        without: defaultdict[tuple[Place, int], set[int]] = defaultdict(set)
+        for pair in apart:
+            place, (factor, index) = sorted(pair, key=lambda one: -often[one])
+            without[place, factor].add(index)
+        for (place, factor), indices in without.items():
+            others = set(range(len(self.factors[factor].values))) - indices
+            yield _either(_is_not(place), _is_one_of(factor, others))
         for waiting, bringers in self._brings.items():
             if waiting in there:
-                with_one = [_is(place) for place in sorted(bringers)]
-                yield _either([_is_not(waiting), *with_one])
+                by_factor: defaultdict[int, set[int]] = defaultdict(set)
+                for factor, index in bringers:
+                    by_factor[factor].add(index)
+                with_one = (_is_one_of(factor, indices) for factor, indices in by_factor.items())
+                yield _either(_is_not(waiting), *with_one)
 
     def _plainer(self, rows: Iterable[Row]) -> list[Row]:
         """Make values boring that cover nothing of their own, the dearest first, and drop rows."""
@@ -184,19 +184,18 @@ _DEAREST: Final = ("death", "retry", "delivery", "concurrency", "customer", "cal
 """What is made boring first: who dies has to be started again."""
 
 _NO_FURTHER_CALL: Final = "no further call was seen to follow"
-_NO_REASON: Final = "without a decline nobody takes another key"
 
 
-def _either(conditions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _either(*conditions: Mapping[str, Any]) -> dict[str, Any]:
     return {"operator": "or", "conditions": conditions}
 
 
-def _is(place: Place) -> dict[str, Any]:
-    return {"operator": "eq", "left": str(place[0]), "value": place[1]}
+def _is_one_of(factor: int, indices: Iterable[int]) -> dict[str, Any]:
+    return {"operator": "in", "left": factor, "values": sorted(indices)}
 
 
 def _is_not(place: Place) -> dict[str, Any]:
-    return {"operator": "ne", "left": str(place[0]), "value": place[1]}
+    return {"operator": "ne", "left": place[0], "value": place[1]}
 
 
 def why_apart(one: Value, other: Value) -> str | None:
@@ -223,12 +222,16 @@ _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
         "a bill that was declined is not due any more",
     ),
     (
-        lambda one, other: one.paced and other.crash is not None,
-        "how long a request takes cannot be measured while the database is away",
+        lambda one, other: one.ends and _strikes_a_call(other),
+        "whoever is declined at once has no further trouble with the provider",
     ),
     (
-        lambda one, other: bool(one.only_after) and _leaves_open(other),
+        lambda one, other: one.variant == "new_key" and _leaves_open(other),
         "whoever takes another key knows for certain how the first one ended",
+    ),
+    (
+        lambda one, other: one.paced and other.crash is not None,
+        "how long a request takes cannot be measured while the database is away",
     ),
 )
 
@@ -237,12 +240,16 @@ def _is_billed(value: Value) -> bool:
     return any(isinstance(step, Bill) for step in value.steps)
 
 
+def _strikes_a_call(value: Value) -> bool:
+    return any(table["operation"] != DELIVERY for table in value.faults) and not value.crash
+
+
 def _waits_for_a_press(value: Value) -> bool:
     return value.kill is not None and value.kill.at in {"request_received", "answered"}
 
 
 def _leaves_open(value: Value) -> bool:
-    return bool(value.kill or value.crash or value.upon) or value.at_once > 1
+    return bool(value.kill or value.crash) or value.at_once > 1
 
 
 def _all_pairs(factors: Sequence[Factor]) -> Iterator[Pair]:

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.combinations.levels import Found
+from onecharge.combinations.levels import Found, Within
 from onecharge.combinations.playing import Playing
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.writing import scenario_of
@@ -36,11 +36,17 @@ class Smallest:
         return f"{self.shrunk.kind} in {self.shrunk.failed} of {self.shrunk.of} repeats"
 
 
-async def smallest(playing: Playing, found: Found, *, most_runs: int = MOST_RUNS) -> Smallest:
+async def smallest(
+    playing: Playing, found: Found, *, most_runs: int = MOST_RUNS, within: Within = lambda: True
+) -> Smallest:
     """Shrink what was found by playing it again and again; flakiness is allowed for."""
     repeats = _Repeats(playing)
     small = await shrunk(
-        as_tape(playing.space, found.row), found.kind, repeats.run, most_runs=most_runs
+        as_tape(playing.space, found.row),
+        found.kind,
+        repeats.run,
+        most_runs=most_runs,
+        within=within,
     )
     row = as_row(playing.space, small.tape)
     return Smallest(scenario_of(playing.space, row, "counterexample"), row, small)

@@ -41,13 +41,13 @@ class Call:
 class Value:
     """One way for a factor to be; ``name`` is what people say of it, within a sentence.
 
+    ``means`` explains the name, where it is that of a fault: in a sentence of its own.
     ``orders`` is how many orders it takes, ``subject`` which of them is struck. ``lone`` says that
     it is combined with nothing, ``paced`` that its presses have a time of their own, so that nobody
     can press beside them. ``upon`` are calls that a plain charge does not make: the value comes to
-    nothing until one of them is made, because of another trouble. ``only_after`` are faults of a
-    call: without one of them nobody would do this.
-    ``variant`` is a press that must have been seen for the value to have been put to the test.
-    ``meanwhile`` has the customers begin before a crash.
+    nothing until one of them is made, because of another trouble. ``ends`` says that the bank
+    says no, and no further call is made. ``variant`` is a press that must have been seen for the
+    value to have been put to the test. ``meanwhile`` has the customers begin before a crash.
     """
 
     name: str
@@ -62,14 +62,20 @@ class Value:
     at_once: int = 1
     lone: bool = False
     paced: bool = False
+    ends: bool = False
     upon: frozenset[Call] = frozenset()
-    only_after: frozenset[str] = frozenset()
     variant: Variant | None = None
+    means: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """What it is called, and what that means."""
+        return f"{self.name}: {self.means}" if self.means else self.name
 
     @property
     def alone(self) -> bool:
         """Whether it can show something with all others boring."""
-        return not self.upon and not self.only_after
+        return not self.upon
 
     def __repr__(self) -> str:
         return f"<Value {self.name}>"

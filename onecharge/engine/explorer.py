@@ -288,7 +288,9 @@ def _complete(odometer: Odometer) -> int | None:
     return len(odometer.levels) - 1 if odometer.levels else None
 
 
-async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
+async def smallest(
+    make: Make, found: Found, *, most_runs: int, within: Within = lambda: True
+) -> Shrunk:
     """Shrink what was found by making the runs again; flakiness is allowed for."""
 
     async def run(tape: Tape) -> str | None:
@@ -297,7 +299,12 @@ async def smallest(make: Make, found: Found, *, most_runs: int) -> Shrunk:
         return None if ran.earlier else ran.kind  # else it says what an earlier run came to
 
     return await shrunk(
-        found.tape, found.kind, run, pin=lambda: pinned(make, found), most_runs=most_runs
+        found.tape,
+        found.kind,
+        run,
+        pin=lambda: pinned(make, found),
+        most_runs=most_runs,
+        within=within,
     )
 
 

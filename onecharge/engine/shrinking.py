@@ -53,8 +53,8 @@ class Pinned:
 class Shrunk:
     """What was found: ``tape`` failed ``failed`` of ``of`` times; it took ``runs`` in all.
 
-    ``minimal`` says whether every simpler tape was tried and rejected; if not, runs had run out.
-    ``pinned`` is there if it was made of a pinned one.
+    ``minimal`` says whether every simpler tape was tried and rejected; if not, runs had run out,
+    or the time. ``pinned`` is there if it was made of a pinned one.
     """
 
     tape: Tape
@@ -70,31 +70,52 @@ class Shrunk:
 
 
 async def shrunk(
-    tape: Tape, kind: str, run: Run, *, pin: Pin | None = None, most_runs: int = 5_000
+    tape: Tape,
+    kind: str,
+    run: Run,
+    *,
+    pin: Pin | None = None,
+    most_runs: int = 5_000,
+    within: Callable[[], bool] = lambda: True,
 ) -> Shrunk:
-    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once."""
-    return await _Shrinking(tape.trimmed, kind, run, pin, most_runs).to_the_end()
+    """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once.
+
+    ``within`` tells whether there is time to try another; what is in hand then is repeated.
+    """
+    shrinking = _Shrinking(tape.trimmed, kind, run, pin, most_runs=most_runs, within=within)
+    return await shrinking.to_the_end()
 
 
 class _Shrinking:
-    def __init__(self, tape: Tape, kind: str, run: Run, pin: Pin | None, most_runs: int) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        kind: str,
+        run: Run,
+        pin: Pin | None,
+        *,
+        most_runs: int,
+        within: Callable[[], bool],
+    ) -> None:
         self._tape = tape
         self._kind = kind
         self._run = run
         self._pin = pin
         self._pinned: Pinned | None = None
         self._most_runs = most_runs
+        self._within = within
         self._runs = 0
         self._failed = 1  # of the tape in hand: it was seen to fail
         self._tried = 1
         self._clean: dict[str, int] = {}  # how often a candidate was seen not to fail
 
     async def to_the_end(self) -> Shrunk:
-        confirmed = await self._times(CONFIRMED_BY, self._tape)
-        self._failed += confirmed
-        self._tried += CONFIRMED_BY
-        if confirmed < CONFIRMED_BY and self._pin is not None:
-            await self._try_pinned(self._pin, confirmed)
+        if self._affordable:
+            confirmed = await self._times(CONFIRMED_BY, self._tape)
+            self._failed += confirmed
+            self._tried += CONFIRMED_BY
+            if confirmed < CONFIRMED_BY and self._pin is not None:
+                await self._try_pinned(self._pin, confirmed)
         await self._without_groups()
         size = math.ceil(len(self._tape.deviations) / 2)
         while size > 1:
@@ -130,7 +151,7 @@ class _Shrinking:
 
     @property
     def _affordable(self) -> bool:
-        return self._runs < self._most_runs
+        return self._runs < self._most_runs and self._within()
 
     async def _without_groups(self) -> None:
         """Try away everything at once, and then what belongs together."""

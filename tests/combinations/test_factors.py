@@ -102,6 +102,18 @@ def test_what_a_service_cannot_have_is_left_out_and_said(shop_file: ServiceFile)
     assert "asks twice at once for the money back" in said
 
 
+def test_who_never_looks_a_call_up_is_offered_no_look_up_that_fails(
+    reference_file: ServiceFile,
+) -> None:
+    capabilities = reference_file.capabilities.model_copy(update={"lookups": False})
+    never = reference_file.model_copy(update={"capabilities": capabilities})
+
+    retry = factor(factors_of(never, CHARGE, own_database=True), "retry")
+
+    assert faults_in(*retry.values) == set(FIRST[:2])
+    assert retry.left_out == {"lookup_fails": "the service never asks how a call went"}
+
+
 @pytest.mark.parametrize("which", ["reference_file", "shop_file"])
 def test_every_value_is_a_fair_scenario_that_applies(
     which: str, request: pytest.FixtureRequest

@@ -144,7 +144,7 @@ async def test_many_die_by_one_kill_and_start_again(shop_file: ServiceFile, tmp_
 
 
 def test_a_level_cut_short_says_how_far_it_came(space: Space) -> None:
-    level = Level(1, space, space.singles(), played=2)
+    level = Level(1, space, [space.singles()], played=2)
     level.came_about = {row.places[0] for row in space.singles()[:1]}
     level.in_full = set(space.singles()[:1])
     level.doubts["odd"] = "an odd thing"
@@ -152,8 +152,8 @@ def test_a_level_cut_short_says_how_far_it_came(space: Space) -> None:
     assert not level.complete
     assert level.sentences() == [
         (
-            "level 1, every single trouble: 2 of 64 rows played, 1 exercised in full; "
-            "1 of 64 troubles came about"
+            f"level 1, every single trouble: 2 of {len(level.rows)} rows played, 1 exercised in "
+            f"full; 1 of {len(level.rows)} troubles came about"
         ),
         "never came about: presses again around the end of the first request",
         "1 row(s) are in doubt: odd: an odd thing",

@@ -96,3 +96,17 @@ async def test_when_runs_run_out_the_best_so_far_is_returned_and_not_called_mini
     assert not result.minimal
     assert {0, 39} <= set(result.tape.deviations)
     assert result.failed == result.of
+
+
+async def test_when_the_time_is_over_what_is_in_hand_is_repeated() -> None:
+    matter = _three_of_forty(1)
+    reliable = Flakiness(matter, 1.0, 1)
+
+    result = await shrunk(
+        Tape.of_indices([1] * STEPS), DOUBLE, reliable.run, within=lambda: reliable.runs < STEPS
+    )
+
+    assert set(matter) < set(result.tape.deviations)
+    assert len(result.tape.deviations) < STEPS
+    assert (result.failed, result.of, result.minimal) == (20, 20, False)
+    assert result.runs == STEPS + MOST_REPEATS
