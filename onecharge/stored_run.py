@@ -36,8 +36,17 @@ SEGMENTS: Final = "segments"
 RUNS: Final = Path(".onecharge") / "runs"
 ALONE: Final = ".alone"
 TROUBLE: Final = "trouble"
-CONTROL_AGAIN: Final = "control.again"
-CONTROLS: Final = frozenset({"control", CONTROL_AGAIN})
+CONTROL: Final = "control"
+AGAIN: Final = ".again"
+
+
+def control_name(nth: int) -> str:
+    """Return the name of the history of a run's first control, or of one in a further world."""
+    return CONTROL if nth == 1 else f"{CONTROL}{AGAIN}" + (f"-{nth - 1}" if nth > 2 else "")
+
+
+def _is_control(name: str) -> bool:
+    return name == CONTROL or name.startswith(f"{CONTROL}{AGAIN}")
 
 
 class NotARun(Exception):
@@ -72,7 +81,7 @@ class StoredRun:
     def histories(self) -> dict[str, Path]:
         """The histories there are, by scenario, in the order in which they were to be played."""
         paths = sorted(self.folder.glob("*.jsonl"), key=lambda path: natural(path.stem))
-        found = {path.stem: path for path in paths if path.stem not in CONTROLS}
+        found = {path.stem: path for path in paths if not _is_control(path.stem)}
         for name in [name for name in found if f"{name}{ALONE}" in found]:
             found[name] = found.pop(f"{name}{ALONE}")
         planned = [name for name in self._texts("scenarios") if name in found]

@@ -15,18 +15,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from onecharge.control import NAME, ControlFailed, Passed, clean_control
+from onecharge.control import ControlFailed, Passed, clean_control
 from onecharge.exploring.batches import gathered
 from onecharge.exploring.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, money_of_nobody, to_be_confirmed
-from onecharge.stored_run import ALONE, CONTROL_AGAIN, MANIFEST, RUNS, TROUBLE, trouble_in
+from onecharge.stored_run import ALONE, MANIFEST, RUNS, TROUBLE, control_name, trouble_in
 from onecharge.targets import Target
 from onecharge.toml_file import FileError
 from onecharge.verdict import (
@@ -36,7 +35,6 @@ from onecharge.verdict import (
     judge_scenario,
     not_applicable,
 )
-from onecharge.watch import Seen
 from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
 from onecharge.world.supervisor import SupervisorError
@@ -55,9 +53,6 @@ class Listener(Protocol):
 
     def playing(self, name: str) -> AbstractContextManager[object]:
         """Hear that a scenario is being played, as long as the context lasts."""
-
-    def seen(self, scenario: str, seen: Seen) -> None:
-        """Hear of a violation while the scenario is played."""
 
     def scenario(self, scenario: ScenarioVerdict) -> None:
         """Hear how it ended."""
@@ -129,7 +124,7 @@ class Run:
         self._verdicts: dict[str, ScenarioVerdict] = {}
         self._confirmed = 0
         self._interrupted: str | None = None
-        self._faults_began = False
+        self._controls_passed = 0  # from the first one on, faults have begun
 
     async def verdict(self) -> RunVerdict:
         """Play everything and return the verdict; Ctrl-C ends the playing, not the judging.
@@ -180,7 +175,7 @@ class Run:
             for gated, together in groupby(schedules, key=lambda each: each.gated):
                 await self._play_schedules(list(together), gated=gated)
         except (ControlFailed, NotReady, PostgresError, SupervisorError) as reason:
-            if not self._faults_began:
+            if not self._controls_passed:
                 raise self._told_of_its_file(reason) from None
             # From here on nobody is misconfigured: what was seen is judged, the rest is unknown.
             self._interrupted = f"ended early: {reason}"
@@ -221,15 +216,15 @@ class Run:
             mutant=self._target.mutant,
             server_url=self._server_url,
             gated=gated,
-            tell=(lambda _: None) if self._faults_began else self._listener.step,
+            tell=(lambda _: None) if self._controls_passed else self._listener.step,
         )
 
     async def _controlled(self, world: World) -> Passed:
-        name = CONTROL_AGAIN if self._faults_began else NAME
+        name = control_name(self._controls_passed + 1)
         passed = await clean_control(world, self._seed, name=name)
-        if not self._faults_began:
+        if not self._controls_passed:
             self._listener.step(f"clean control passed in {passed.took_s:.2f} s")
-        self._faults_began = True
+        self._controls_passed += 1
         return passed
 
     def _applicable(self) -> Iterator[Scenario]:
@@ -260,10 +255,7 @@ class Run:
 
     def _play_of(self, world: World, scenario: Scenario, bound_s: float, label: str = "") -> Play:
         repeat = self._repeat(scenario)
-        on_seen = partial(self._listener.seen, scenario.name)
-        return Play(
-            world, scenario, self._seed, bound_s, label=label, repeat=repeat, on_seen=on_seen
-        )
+        return Play(world, scenario, self._seed, bound_s, label=label, repeat=repeat)
 
     async def _play_through(
         self, world: World, plays: Sequence[Play], *, confirm: bool

@@ -48,8 +48,11 @@ class Scope:
 
     @property
     def size(self) -> int:
-        """How much takes part: a measure for what comes first."""
-        others = self.outlives_a_lease + self.sweeps + self.troubles + self.deaths
+        """How much takes part and how long it takes: a measure for what comes first.
+
+        A trouble takes a retry, whoever dies has to be started again.
+        """
+        others = self.outlives_a_lease + self.sweeps + 2 * self.troubles + 3 * self.deaths
         return self.presses + self.webhooks * self.copies + others
 
     @property

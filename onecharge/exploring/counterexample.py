@@ -30,7 +30,6 @@ from onecharge.toml_file import (
 )
 from simulator.redaction import redacted
 
-FILE: Final = "counterexample.toml"
 VERSION: Final = 1
 _FIELD: Final = "counterexample"
 

@@ -1,63 +1,31 @@
-"""An exploration: every scope within a budget, and what to do about the first violation.
+"""An exploration: every scope within a budget, up to the first violation.
 
 Rule 1: every scope gets a fair share of the time that is left; what it leaves over is the next's.
 Rule 2: every scope is run at least once: what was never run says nothing.
-Rule 3: the first violation ends the exploration. It is made small and repeated, in histories
-        apart; one more run of the smallest schedule is the history that tells of it.
+Rule 3: the first violation ends the exploration; what is done about it is ``showing.py``'s.
 Rule 4: an invariant that only the judge of a batch sees to be violated counts as any other.
 """
 
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from onecharge.engine.chooser import KILL, RELEASE, Asked, Chooser, Replay, Taping
-from onecharge.engine.explorer import Coverage, Found, Ran, explored, smallest
+from onecharge.engine.chooser import Chooser
+from onecharge.engine.explorer import Coverage, Found, Ran, explored
 from onecharge.engine.listening import LISTEN_S
-from onecharge.engine.retold import retold
-from onecharge.engine.shrinking import Shrunk
-from onecharge.engine.stage import BATCH, CHARGED_TWICE, SCOPES, Scope, Stage, kind_of
+from onecharge.engine.stage import SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
-from onecharge.explaining.explanation import divergence
-from onecharge.exploring import counterexample
-from onecharge.exploring.batches import BATCHES
-from onecharge.exploring.counterexample import counterexample_of
-from onecharge.exploring.explored import Discovery, Part, unexplored, write_parts
-from onecharge.exploring.late_kinds import shrunk_in_batches
-from onecharge.report.pytest_file import TEST_FILE, pytest_text
-from onecharge.report.written import write_whole
+from onecharge.exploring.explored import Clock, Discovery, Part, Parts
+from onecharge.exploring.showing import Showing, dies
 from onecharge.targets import Target
 from onecharge.verdict import ScenarioVerdict
 from onecharge.world.world import World
 
 SYSTEMATIC: Final = 0.75
 """The part of its time in which a scope is explored systematically; chance has the rest."""
-
-_ASIDE: Final = "shrinking/"
-_MOST_RUNS: Final = 300
-"""So many runs are spent on making a schedule smaller."""
-_SHRINKING_S: Final = 60.0
-"""Where each of them has to be healed, so much time is."""
-
-Clock = Callable[[], float]
-
-
-class Listener(Protocol):
-    """Who hears how an exploration is getting on."""
-
-    def step(self, says: str) -> None:
-        """Hear of one thing that is ready."""
-
-    def playing(self, name: str) -> AbstractContextManager[object]:
-        """Hear that something is being run, as long as the context lasts."""
-
-    def explored(self, part: Part) -> None:
-        """Hear what was covered of a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +34,6 @@ class Budget:
 
     seconds: float
     bound: int | None = None
-
-
-class Parts:
-    """What is told of an exploration so far: heard at once, and written to the run's folder."""
-
-    def __init__(self, folder: Path, listener: Listener) -> None:
-        self.all: list[Part] = []
-        self.folder = folder
-        self.listener = listener
-
-    @property
-    def found(self) -> bool:
-        """Whether there is a violation already."""
-        return any(part.found for part in self.all)
-
-    def add(self, part: Part) -> None:
-        """Tell of one more."""
-        self.all.append(part)
-        self.listener.explored(part)
-        write_parts(self.folder, self.all)
-
-    def add_unexplored(self, name: str, what: str) -> None:
-        """Tell of one that was not begun."""
-        self.add(unexplored(name, what, found=self.found))
 
 
 class Exploration:
@@ -114,6 +58,7 @@ class Exploration:
         self._scopes = scopes
         self._clock = clock
         self._stages: list[Stage] = []
+        self._shown_by: list[ScenarioVerdict] = []
         self._passing: set[tuple[str, ...]] = set()  # the courses of the scope without a violation
 
     @property
@@ -124,10 +69,12 @@ class Exploration:
     @property
     def verdicts(self) -> list[ScenarioVerdict]:
         """Those on every batch of runs so far."""
-        return [verdict for stage in self._stages for verdict in stage.verdicts]
+        batches = [verdict for stage in self._stages for verdict in stage.verdicts]
+        return [*batches, *self._shown_by]
 
     async def through(self, world: World, bound_s: float, *, tied: bool) -> None:  # noqa: ARG002
         """Explore one scope after the other until a violation, or the end of the time."""
+        self.parts.begin()
         ends_s = self._clock() + self._budget.seconds
         why_nots = {scope: scope.why_not(world.service_file) for scope in self._scopes}
         to_come = sum(why_not is None for why_not in why_nots.values())
@@ -167,12 +114,18 @@ class Exploration:
                 raise
         part = _part(scope, coverage)
         if found is not None:
+            seconds = self.parts.seconds
             self.parts.listener.step(
                 f"{found.kind} violated after {found.after} schedule(s): shrinking"
             )
-            seen_in = stage.violated.name if stage.violated else ""
-            with self.parts.listener.playing("a smaller schedule"):
-                part = replace(part, found=await self._shown(world, scope, found, bound_s, seen_in))
+            try:
+                with self.parts.listener.playing("a smaller schedule"):
+                    discovery = await self._shown(world, stage, found, bound_s)
+            except asyncio.CancelledError:
+                self.parts.add(replace(part, doubt=f"{found.kind} was violated; then interrupted"))
+                raise
+            discovery = replace(discovery, seconds=seconds, by_chance=coverage.sampled > 0)
+            part = replace(part, found=discovery)
         self.parts.add(part)
 
     async def _found(self, stage: Stage, coverage: Coverage, until_s: float) -> Found | None:
@@ -200,88 +153,30 @@ class Exploration:
         await stage.judged()
         return result.found or _found_by_the_judge(stage)
 
-    async def _shown(
-        self, world: World, scope: Scope, found: Found, bound_s: float, seen_in: str
-    ) -> Discovery:
-        """Make what was found small, repeat it, play it once for the report, and write it down."""
-        small = await self._small(world, scope, found, bound_s)
-        if not small.failed:  # there is no schedule that shows it by itself: only the batch does
-            again = self._repeat(scope)
-            return Discovery(found.kind, seen_in, found.after, 0, small.of, (), again)
-        path = self.parts.folder / counterexample.FILE
-        repeat = shlex.join(["onecharge", "run", str(path)])
-        asked, scenario = await self._told(world, scope, small, bound_s, repeat)
-        steps = retold(asked)
-        parted = divergence(_course(asked), self._passing if _seen_at_once(found) else ())
-        example = counterexample_of(
-            path,
-            steps,
+    async def _shown(self, world: World, stage: Stage, found: Found, bound_s: float) -> Discovery:
+        """Make what was found small, in as much time again as there was to find it."""
+        ends_s = self._clock() + self._budget.seconds
+        showing = Showing(
+            world,
+            stage.scope,
+            found,
             wanted=self._wanted,
-            scope=scope,
-            violates=found.kind,
             seed=self._seed,
-            found_after=found.after,
-            failed=small.failed,
-            of=small.of,
-            pinned=str(small.pinned or ""),
+            bound_s=bound_s,
+            folder=self.parts.folder,
+            within=lambda: self._clock() < ends_s,
         )
-        discovery = Discovery(
-            kind=found.kind,
-            scenario=scenario or seen_in,
-            after=found.after,
-            failed=small.failed,
-            of=small.of,
-            steps=example.steps,
-            repeat=repeat,
-            parted="" if parted is None else str(parted),
-            pinned=str(small.pinned or ""),
-            file=str(path),
-            test=str(self.parts.folder / TEST_FILE),
-        )
-        example.write()
-        test = pytest_text(
-            title=example.file.title, steps=example.steps, says=discovery.in_words, file=path.name
-        )
-        write_whole(test, self.parts.folder / TEST_FILE)
-        return discovery
+        seen_in = stage.violated.name if stage.violated else ""
+        try:
+            return await showing.discovery(self._passing, seen_in, self._repeat(stage.scope))
+        finally:
+            self._shown_by += showing.verdicts
 
     def _repeat(self, scope: Scope) -> str:
         """Return the command that explores a scope again."""
         words = ["onecharge", "explore", *self._wanted.words, "--scope", scope.name]
         words += ["--seed", str(self._seed), "--budget", f"{self._budget.seconds:g}"]
         return shlex.join(words)
-
-    async def _small(self, world: World, scope: Scope, found: Found, bound_s: float) -> Shrunk:
-        (world.folder / f"{BATCHES}{_ASIDE}").mkdir(exist_ok=True)
-        aside = replace(scope, name=f"{_ASIDE}{scope.name}")
-        async with Stage.set_up(
-            world, aside, seed=self._seed, bound_s=bound_s, repeat="", listen_s=0
-        ) as stage:
-            if not _seen_at_once(found):
-                ends_s = self._clock() + _SHRINKING_S
-                return await shrunk_in_batches(stage, found, lambda: self._clock() < ends_s)
-            stage.batch = BATCH
-            small = await smallest(stage.make, found, most_runs=_MOST_RUNS)
-            await stage.judged()
-            return small
-
-    async def _told(
-        self, world: World, scope: Scope, small: Shrunk, bound_s: float, repeat: str
-    ) -> tuple[list[Asked], str]:
-        """Play the smallest schedule till it shows: its course, and the history if it did."""
-        shown = replace(scope, name=f"{scope.name}-counterexample")
-        async with Stage.set_up(
-            world, shown, seed=self._seed, bound_s=bound_s, repeat=repeat, listen_s=0
-        ) as stage:
-            self._stages.append(stage)
-            stage.batch = 1
-            for _ in range(small.of):
-                taping = await replayed(stage, small.tape)
-                await stage.judged()
-                verdict = stage.verdicts[-1]
-                if verdict.orders_violating(small.kind):
-                    return taping.asked, verdict.name
-        return taping.asked, ""
 
 
 def _part(scope: Scope, coverage: Coverage) -> Part:
@@ -292,30 +187,6 @@ def _part(scope: Scope, coverage: Coverage) -> Part:
         complete=coverage.exhausted,
         says=tuple(coverage.sentences()),
     )
-
-
-def _seen_at_once(found: Found) -> bool:
-    """Whether a run shows it at its end; else only the judge does, when a batch has healed.
-
-    Those who die under way are healed together.
-    """
-    return found.kind == CHARGED_TWICE and not _dies(found.tape)
-
-
-def _dies(tape: Tape) -> bool:
-    return any(choice.kind == KILL and choice.deviates for choice in tape.choices)
-
-
-def _course(asked: Sequence[Asked]) -> list[str]:
-    return [one.alternatives[one.index] for one in asked if one.kind == RELEASE]
-
-
-async def replayed(stage: Stage, tape: Tape) -> Taping:
-    """Make one run by a tape and return what it was asked and answered."""
-    replay = Replay(tape)
-    taping = Taping(replay)
-    await stage.make(taping, replay.all_at_once)
-    return taping
 
 
 def _found_by_the_judge(stage: Stage) -> Found | None:
@@ -332,5 +203,5 @@ def _found_by_the_judge(stage: Stage) -> Found | None:
         if order in blamed
     ]
     if found:  # a death strikes others of the batch as well: who died is to blame first
-        return min(found, key=lambda one: (not _dies(one.tape), one.after))
+        return min(found, key=lambda one: (not dies(one.tape), one.after))
     return Found(kind, Tape(), len(stage.tapes))  # it takes no deviation, by all that is known

@@ -6,15 +6,19 @@ Rule 3: a part that was not explored as planned has a doubt, and the run is *unk
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from onecharge.history.judgement import Verdict
 from simulator.redaction import without_secrets
 
 EXPLORED: Final = "explored.json"
+
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,13 @@ class Discovery:
     """A violation that was found, made small and repeated.
 
     ``scenario`` names the history that shows it, ``after`` says how many runs it took to be found,
-    ``failed`` and ``of`` how often the smallest schedule showed it again. ``steps`` are that
-    schedule in English; ``file`` is where it lies, ``test`` the test that repeats it. ``parted``
-    says where it parts from the nearest schedule that passed, ``pinned`` what came of it that the
-    order of its events is pinned, if it is. Without ``steps`` there is no
-    schedule that shows it by itself: only the history of a whole batch does.
+    and ``seconds`` how long it was, from the first clean control on; ``by_chance`` that nothing
+    systematic found it. ``failed`` and ``of`` say how often the smallest schedule showed it again.
+    ``steps`` are that schedule in English; ``file`` is where it lies, ``test`` the test that
+    repeats it. ``parted`` says where it parts from the nearest schedule that passed, ``pinned``
+    what came of it that the order of its events is pinned, if it is, and ``minimal`` whether
+    everything simpler was tried. Without ``steps`` there is no schedule that shows it by itself:
+    only the history of a whole batch does.
     """
 
     kind: str
@@ -40,6 +46,9 @@ class Discovery:
     test: str = ""
     parted: str = ""
     pinned: str = ""
+    seconds: float = 0.0
+    by_chance: bool = False
+    minimal: bool = True
 
     @property
     def in_words(self) -> str:
@@ -48,7 +57,9 @@ class Discovery:
         if not self.failed:
             again += " by itself: other runs of its batch had a part in it"
         found = f"found after {self.after} schedule(s)" if self.after else ""
-        return " · ".join(filter(None, (again, found, self.pinned)))
+        found += " by chance" * self.by_chance
+        doubt = "" if self.minimal else "there may be a smaller one: the time for it was over"
+        return " · ".join(filter(None, (again, found, self.pinned, doubt)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,55 @@ class Part:
             doubt=str(data["doubt"]),
             found=found and Discovery(**{**found, "steps": tuple(map(str, found["steps"]))}),
         )
+
+
+class Listener(Protocol):
+    """Who hears how an exploration is getting on."""
+
+    def step(self, says: str) -> None:
+        """Hear of one thing that is ready."""
+
+    def playing(self, name: str) -> AbstractContextManager[object]:
+        """Hear that something is being run, as long as the context lasts."""
+
+    def explored(self, part: Part) -> None:
+        """Hear what was covered of a part."""
+
+
+class Parts:
+    """What is told of an exploration so far: heard at once, and written to the run's folder."""
+
+    def __init__(self, folder: Path, listener: Listener, *, clock: Clock = time.monotonic) -> None:
+        self.all: list[Part] = []
+        self.folder = folder
+        self.listener = listener
+        self._clock = clock
+        self._began_s: float | None = None
+
+    def begin(self) -> None:
+        """Note that a clean control has passed: seconds are counted from the first one on."""
+        if self._began_s is None:
+            self._began_s = self._clock()
+
+    @property
+    def seconds(self) -> float:
+        """For how long there was exploring so far."""
+        return 0.0 if self._began_s is None else round(self._clock() - self._began_s, 3)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a violation already."""
+        return any(part.found for part in self.all)
+
+    def add(self, part: Part) -> None:
+        """Tell of one more."""
+        self.all.append(part)
+        self.listener.explored(part)
+        write_parts(self.folder, self.all)
+
+    def add_unexplored(self, name: str, what: str) -> None:
+        """Tell of one that was not begun."""
+        self.add(unexplored(name, what, found=self.found))
 
 
 def write_parts(folder: Path, parts: Sequence[Part]) -> None:

@@ -15,8 +15,7 @@ from onecharge.engine.chooser import Replay
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
 from onecharge.exploring.counterexample import Counterexample
-from onecharge.exploring.exploration import Parts
-from onecharge.exploring.explored import Discovery, Part
+from onecharge.exploring.explored import Discovery, Part, Parts
 from onecharge.targets import Target
 from onecharge.world.world import World
 

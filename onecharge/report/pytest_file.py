@@ -1,6 +1,7 @@
 """A test for somebody's own suite: red while a counterexample still shows, green when mended."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ _NO_NAME = re.compile(r"\W+")
 
 
 def pytest_text(
-    *, title: str, steps: tuple[str, ...], says: str, file: str, words: tuple[str, ...] = ()
+    *, title: str, steps: Sequence[str], says: str, file: str, words: Sequence[str] = ()
 ) -> str:
     """Return a test that repeats ``file``, which lies beside it.
 

@@ -1,5 +1,6 @@
-"""However ``verify`` is cut short, no process outlives it and what it saw can be read."""
+"""However a run is cut short, no process outlives it and what it saw can be read."""
 
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -8,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from onecharge.exploring.explored import parts_in
 from onecharge.history.reading import read_history
+from onecharge.stored_run import VERDICT, stored_run
 from onecharge.world.supervising import MARK
 
 if TYPE_CHECKING:
     import subprocess
 
-    from .conftest import UnderWay
+    from .conftest import Shop, UnderWay
 
 DEADLINE_S = 60.0
 FIRST, SECOND = "killed_between_commit_and_record", "rush_hour"  # each plays alone
@@ -83,6 +86,34 @@ def test_an_interrupted_run_stops_everything_and_says_what_it_has(
     histories = histories_in(tmp_path)
     assert histories.keys() == {"control", FIRST, SECOND}
     assert min(histories.values()) > 0
+
+
+def test_an_interrupted_exploration_stops_everything_and_says_what_it_has(
+    under_way: "UnderWay", shop: "Shop", tmp_path: Path
+) -> None:
+    explore = ("explore", "--service", shop(), "--scope", "two-requests", "--budget", "600")
+    with under_way(*explore) as command:
+        wait_for("*/explore-two-requests-2.jsonl", tmp_path, command)  # so one batch is judged
+        family = family_of(command)
+        assert len(family) >= 2, "a supervisor and a service"
+
+        command.send_signal(signal.SIGINT)
+
+        out, err = command.communicate(timeout=DEADLINE_S)
+    assert (command.returncode, err) == (3, ""), out + err
+    assert [process for process in family if lives(process)] == []
+    assert "unknown: interrupted by SIGINT" in out
+    histories = histories_in(tmp_path)
+    assert {"control", "explore-two-requests-1", "explore-two-requests-2"} <= histories.keys()
+    assert min(histories.values()) > 0
+    [folder] = tmp_path.glob(".onecharge/runs/*")
+    told = json.loads((folder / VERDICT).read_text())
+    assert (told["verdict"], told["interrupted"]) == ("unknown", "interrupted by SIGINT")
+    [part] = told["explored"]
+    assert part["doubt"] == "interrupted"
+    assert part["runs"] > 0
+    again = stored_run(str(folder)).judged()
+    assert (again.verdict, again.parts) == ("unknown", parts_in(folder))
 
 
 def test_a_run_interrupted_while_it_starts_stops_everything(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from onecharge.control import clean_control
-from onecharge.exploring.exploration import Budget, Parts
-from onecharge.exploring.explored import Part
+from onecharge.exploring.exploration import Budget
+from onecharge.exploring.explored import Part, Parts
 from onecharge.exploring.troubles import Troubles
 from onecharge.report.pytest_file import TEST_FILE
 from onecharge.scenario_file import read_scenario_file
@@ -28,11 +28,13 @@ class Audience:
 @pytest.mark.museum
 async def test_a_key_for_every_attempt_is_found_by_a_single_trouble(tmp_path: Path) -> None:
     wanted, parts = target(None, "upstream_key_per_attempt"), Parts(tmp_path, Audience())
-    troubles = Troubles(wanted, 1, Budget(60), parts)
+    singles = Troubles(wanted, 1, Budget(60), parts)
+    pairs = Troubles(wanted, 1, Budget(60), parts, after=singles)
 
     async with standing(wanted.service_file, tmp_path, seed=1, mutant=wanted.mutant) as world:
         passed = await clean_control(world, seed=1)
-        await troubles.through(world, 5.0, tied=passed.tied)
+        for level in (singles, pairs):
+            await level.through(world, 5.0, tied=passed.tied)
 
     one, two = parts.all
     found = one.found
@@ -46,7 +48,7 @@ async def test_a_key_for_every_attempt_is_found_by_a_single_trouble(tmp_path: Pa
     test = (tmp_path / TEST_FILE).read_text()
     assert '"--mutant", "upstream_key_per_attempt", "--seed", "1"]' in test
     compile(test, "test", "exec")
-    assert troubles.verdicts[-1].name == found.scenario
+    assert singles.verdicts[-1].name == found.scenario
     again = StoredRun(tmp_path).judged()
     assert [verdict.name for verdict in again.scenarios] == [found.scenario]
     assert again.discovery(found.scenario, "one_charge_per_key") == found
@@ -55,7 +57,9 @@ async def test_a_key_for_every_attempt_is_found_by_a_single_trouble(tmp_path: Pa
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:
     parts = Parts(tmp_path, Audience())
 
-    Troubles(target(None, None), 1, Budget(1), parts).leave_out()
+    singles = Troubles(target(None, None), 1, Budget(1), parts)
+    singles.leave_out()
+    Troubles(target(None, None), 1, Budget(1), parts, after=singles).leave_out()
 
     assert [(part.name, part.verdict) for part in parts.all] == [
         ("level-1", "not_applicable"),

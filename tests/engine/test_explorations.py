@@ -13,8 +13,8 @@ from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES
 from onecharge.exploring.counterexample import Counterexample, counterexample_of
-from onecharge.exploring.exploration import Budget, Exploration, Parts
-from onecharge.exploring.explored import Part, parts_in
+from onecharge.exploring.exploration import Budget, Exploration
+from onecharge.exploring.explored import Part, Parts, parts_in
 from onecharge.exploring.repetition import REPEATS, Repetition
 from onecharge.stored_run import StoredRun
 from onecharge.targets import Target, target

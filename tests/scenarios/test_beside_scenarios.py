@@ -13,7 +13,6 @@ from onecharge.stored_run import stored_run
 from onecharge.targets import Target, target
 from onecharge.verdict import ScenarioVerdict
 from onecharge.verify import Run, ToExplore
-from onecharge.watch import Seen
 from onecharge.world.world import World
 
 SHOP = Path(__file__).parents[1] / "cli"
@@ -25,8 +24,6 @@ class Audience:
 
     def playing(self, name: str) -> AbstractContextManager[object]:  # noqa: ARG002
         return nullcontext()
-
-    def seen(self, scenario: str, seen: Seen) -> None: ...
 
     def scenario(self, scenario: ScenarioVerdict) -> None: ...
 
@@ -64,11 +61,13 @@ def shop(tmp_path: Path) -> Target:
     return target(tmp_path / "onecharge.toml", None)
 
 
-def run_of(shop: Target, folder: Path, parts: list[Part], *tours: Tour) -> Run:
+def run_of(
+    shop: Target, folder: Path, parts: list[Part], *tours: Tour, scenarios: bool = True
+) -> Run:
     folder.mkdir()
     return Run(
         shop,
-        [named_scenario("badly_signed_events")],
+        [named_scenario("badly_signed_events")] if scenarios else [],
         1,
         folder=folder,
         listener=Audience(),
@@ -93,6 +92,19 @@ async def test_what_needs_no_gates_comes_into_the_world_of_the_scenarios(
     }
     assert "badly_signed_events" in stored_run(str(tmp_path / "run")).histories
     assert "control.again" not in stored_run(str(tmp_path / "run")).histories
+
+
+async def test_every_world_has_a_control_of_its_own(shop: Target, tmp_path: Path) -> None:
+    parts: list[Part] = []
+    tours = [Tour(str(nth), nth == 2, parts) for nth in (1, 2, 3)]
+
+    verdict = await run_of(shop, tmp_path / "run", parts, *tours, scenarios=False).verdict()
+
+    assert [part.name for part in verdict.parts] == ["1", "2", "3"]
+    assert {path.name for path in (tmp_path / "run").glob("control*")} == {
+        *("control.jsonl", "control.again.jsonl", "control.again-2.jsonl"),
+    }
+    assert stored_run(str(tmp_path / "run")).histories == {}
 
 
 async def test_after_a_finding_no_further_world_is_made(shop: Target, tmp_path: Path) -> None:
