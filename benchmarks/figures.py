@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from pathlib import Path
+from typing import Any
 
 
 class Figures:
@@ -27,11 +28,11 @@ class Figures:
             shown = f"{value:12,.0f}" if abs(value) >= 1_000 else f"{value:12.3f}"
             print(f"  {name:<{width}} {shown} {unit:<10} {target}".rstrip())
 
-    def write(self, path: Path, *, keeping: bool = False) -> None:
-        """Write ``{"figures": {name: value}}``, and what the README's table says beside them.
+    def write(self, path: Path, *, keeping: bool = False, **more: Any) -> None:
+        """Write ``{"figures": {name: value}}``, and what the tables say beside them.
 
-        ``keeping``: what is in the file of other things stays. A name says what it is about before
-        its last colon.
+        ``more`` goes into the file as it is. ``keeping``: what is in the file of other things
+        stays. A name says what it is about before its last colon.
         """
         if keeping and path.is_file():
             known = json.loads(path.read_text())
@@ -49,6 +50,7 @@ class Figures:
             "figures": {name: value for name, value, _, _ in self._rows},
             "units": {name: unit for name, _, unit, _ in self._rows},
             "targets": {name: target for name, _, _, target in self._rows if target},
+            **more,
         }
         path.write_text(json.dumps(data, indent=2) + "\n")
 

@@ -3,7 +3,7 @@
 ``python -m onecharge.catalogues README.md docs/figures.md`` writes the tables anew, each between
 its marks: ``<!-- table: scenarios -->`` and ``<!-- end -->``. What was measured stands in
 ``benchmarks/figures``, one file for each benchmark, written by its ``--json``: the README tells
-what has a target, and of races what became of each; ``docs/figures.md`` tells all of it.
+what has a target, and what became of each race and each mutant; ``docs/figures.md`` tells all.
 """
 
 import inspect
@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from statistics import median
+from typing import Any, Final, get_args
 
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library, read_scenario_file
@@ -168,6 +169,36 @@ def _races() -> Table:
     return Table("Races", ("race", *columns), tuple(told), names=False)
 
 
+def _museum() -> Table:
+    """Tell of each mutant what its explorations came to: the usual time, and the worst of all."""
+    known, of_each = mutants(), dict[str, list[dict[str, Any]]]()
+    for run in json.loads((FIGURES / "museum.json").read_text(encoding="utf-8"))["runs"]:
+        of_each.setdefault(run["mutant"], []).append(run)
+    rows = []
+    for name in sorted(known.keys() & of_each.keys()):
+        runs = of_each[name]
+        found = [run for run in runs if run["detected"]]
+        if not found:
+            why_not = known[name].not_explored or "not found"
+            rows.append((name, why_not, "", "", ""))
+            continue
+        by = ", ".join(dict.fromkeys(map(_found_by, found)))
+        if len(found) < len(runs):
+            by += f" ({len(found)} of {len(runs)} times)"
+        seconds = median(run["found_s"] for run in found)
+        again = min(found, key=lambda run: run["again"] / run["of"])
+        steps = max(run["steps"] for run in found)
+        rows.append((name, by, f"{seconds:.1f}", str(steps), f"{again['again']} of {again['of']}"))
+    headers = ("mutant", "found by", "after s", "steps", "shown again")
+    return Table("Museum", headers, tuple(rows))
+
+
+def _found_by(run: dict[str, Any]) -> str:
+    by_chance = " by chance" if run["by_chance"] else ""
+    kind = "" if run["kind"] == run["names"] else f", as {run['kind']}"
+    return f"{run['part']}{by_chance}{kind}"
+
+
 def _service_file() -> Table:
     rows = [(field.name, field.default, field.says) for field in fields()]
     return Table("Service file", ("field", "unless said", "what it says"), tuple(rows))
@@ -200,6 +231,7 @@ TABLES: Final = CATALOGUES | {
     "benchmarks": _benchmarks,
     "figures": _all_figures,
     "races": _races,
+    "museum": _museum,
     "service_file": _service_file,
 }
 FIGURES: Final = Path(__file__).parents[1] / "benchmarks" / "figures"

@@ -13,6 +13,7 @@ VIOLATES = "answers_tell_the_truth"
 CLASS = "K30"
 REPORT = "C34"
 SHOWN_BY = None  # no fair scenario of the library reaches it yet
+NOT_EXPLORED = "it takes a provider that tells of a failure before a success, which is unfair"
 
 
 class Mutant(Store):
