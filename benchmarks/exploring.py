@@ -120,11 +120,16 @@ async def explore(figures: Figures, scope: Scope, seconds: float) -> None:
 async def repeat(figures: Figures, *, quick: bool) -> None:
     """Make the same runs again and again: those that have to repeat themselves, and others."""
     repeats = REPEATS // 10 if quick else REPEATS
-    for mutant in ("", *MUTANTS[:1]) if quick else ("", *MUTANTS):
+    services = ("", *MUTANTS[:1]) if quick else ("", *MUTANTS)
+    always = 0
+    for mutant in services:
         by_chance = Priorities(len(mutant) + 1, depth=3, steps=STEPS)
         same = await repeated(by_chance, repeats, mutant)
-        name = f"{mutant or 'reference'}: the same history"
-        figures.add(name, same, f"of {repeats}", f"{repeats} of {repeats}")
+        always += same == repeats
+        figures.add(f"{mutant or 'reference'}: the same history", same, f"of {repeats}")
+    of = len(services)
+    name = f"one tape on each of {of} services: {repeats} repeats are the same history"
+    figures.add(name, always, f"of {of}", f"{of} of {of}")
     same = await repeated(Priorities(1, depth=3, steps=STEPS), repeats, loops=True)
     figures.add("reference, with its loops on: the same history", same, f"of {repeats}")
     same = await repeated(InStep(), repeats, all_at_once=True)

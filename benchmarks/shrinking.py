@@ -1,7 +1,9 @@
 """How many runs it takes to shrink a flaky failure: our delta debugging beside Hypothesis.
 
 Both get the same first failing plan of up to 40 steps, of whose kinds three matter, and look 20
-times at what seems clean. Run ``python benchmarks/shrinking.py``; seeds are fixed.
+times at what seems clean. Seeds are fixed: what is counted are runs, whatever the machine.
+
+``python benchmarks/shrinking.py [--quick] [--json FILE]``
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import random
 from contextlib import suppress
 from typing import Final
 
+from figures import Figures, arguments
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
@@ -77,11 +80,13 @@ def by_hypothesis(flaky: Flaky3, seed: int) -> tuple[list[Step], int, int]:
 
 
 async def main() -> None:
-    """Print runs (mean) and how often exactly three steps were left, per probability."""
-    print(f"{'p':>5} {'ours: runs':>12} {'minimum':>8} {'Hypothesis: runs':>18} {'minimum':>9}")
+    """Tell runs (mean) and how often exactly three steps were left, per probability."""
+    chosen = arguments(__doc__ or "").parse_args()
+    figures = Figures("shrinking what fails by chance: three steps of forty")
+    trials = 2 if chosen.quick else TRIALS
     for p in (1.0, 0.5, 0.2, 0.05):
         ours, theirs, found, found_too = 0, 0, 0, 0
-        for seed in range(TRIALS):
+        for seed in range(trials):
             first, runs, left = by_hypothesis(Flaky3(p, seed), seed)
             theirs += runs
             found_too += left == len(MATTER)
@@ -89,10 +94,13 @@ async def main() -> None:
             result = await shrunk(tape, DOUBLE, Flaky3(p, seed).run)
             ours += result.runs
             found += len(result.tape.deviations) == len(MATTER)
-        print(
-            f"{p:>5} {ours / TRIALS:>12.0f} {found:>5}/{TRIALS} {theirs / TRIALS:>18.0f} "
-            f"{found_too:>6}/{TRIALS}"
-        )
+        fails = f"failing {p:.0%} of the time"
+        figures.add(f"{fails}: minimum found", found, f"of {trials}", f">= {trials - 1}")
+        figures.add(f"{fails}: runs", ours / trials, "", f"< {theirs / trials:.0f}, Hypothesis'")
+        figures.add(f"{fails}: minimum found by Hypothesis", found_too, f"of {trials}")
+    figures.show()
+    if chosen.json:
+        figures.write(chosen.json)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Rule 4: scenarios side by side have orders, rules and histories of their own and
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,13 @@ from onecharge.acts import Acts, settled
 from onecharge.cast import Cast
 from onecharge.healing import Healing, announce_phase, heal
 from onecharge.history.recorder import Recorder
+from onecharge.history.records import Record
 from onecharge.press import Order
 from onecharge.scenario_file import Scenario
 from onecharge.service_file import ServiceFile
 from onecharge.steps import PressAgain
 from onecharge.variants import why_not
+from onecharge.watch import Seen, Watch
 from onecharge.world.customers import Customers
 from onecharge.world.executioner import Executioner, gate_of
 from onecharge.world.world import World
@@ -35,7 +37,8 @@ class Play:
 
     ``label`` is what its history is called, and decides the ids of its orders; a scenario that
     is played once more in the same world needs another one. ``repeat`` is the command that plays
-    it again: the history keeps it for every later report.
+    it again: the history keeps it for every later report. ``on_seen`` hears of the first violation
+    of every invariant that can be seen while it happens, with the record that shows it.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Play:
         *,
         label: str = "",
         repeat: str = "",
+        on_seen: Callable[[Seen], None] | None = None,
     ) -> None:
         self.scenario = scenario
         self.label = label or scenario.name
@@ -56,6 +60,7 @@ class Play:
         self.recorder = Recorder()
         self.world = world
         self._seed = seed
+        self._on_seen = on_seen
         self.customers: Customers
 
     def __repr__(self) -> str:
@@ -85,6 +90,8 @@ class Play:
     def begin(self, recorder: Recorder, rules: Sequence[Rule]) -> None:
         """Write from now on to this history what the play is about and what becomes of it."""
         self.recorder = recorder
+        if self._on_seen is not None:
+            recorder.subscribe(_watching(self._on_seen))
         self.customers = Customers.in_world(self.world, recorder)
         announce(
             recorder,
@@ -128,6 +135,19 @@ class Play:
             only_own=side_by_side,
             billed=self.cast.billed,
         )
+
+
+def _watching(tell: Callable[[Seen], None]) -> Callable[[Record], None]:
+    """Return what looks at each record and tells of the first violation of every invariant."""
+    watch, told = Watch(), set[str]()
+
+    def look(record: Record) -> None:
+        seen = watch.see(record)
+        if seen is not None and seen.invariant not in told:
+            told.add(seen.invariant)
+            tell(seen)
+
+    return look
 
 
 async def perform(world: World, plays: Sequence[Play], seed: int) -> None:

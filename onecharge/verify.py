@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -35,6 +36,7 @@ from onecharge.verdict import (
     judge_scenario,
     not_applicable,
 )
+from onecharge.watch import Seen
 from onecharge.world.postgres import PostgresError
 from onecharge.world.service import NotReady
 from onecharge.world.supervisor import SupervisorError
@@ -53,6 +55,9 @@ class Listener(Protocol):
 
     def playing(self, name: str) -> AbstractContextManager[object]:
         """Hear that a scenario is being played, as long as the context lasts."""
+
+    def seen(self, scenario: str, seen: Seen) -> None:
+        """Hear of a violation while the scenario is played."""
 
     def scenario(self, scenario: ScenarioVerdict) -> None:
         """Hear how it ended."""
@@ -255,7 +260,10 @@ class Run:
 
     def _play_of(self, world: World, scenario: Scenario, bound_s: float, label: str = "") -> Play:
         repeat = self._repeat(scenario)
-        return Play(world, scenario, self._seed, bound_s, label=label, repeat=repeat)
+        on_seen = partial(self._listener.seen, scenario.name)
+        return Play(
+            world, scenario, self._seed, bound_s, label=label, repeat=repeat, on_seen=on_seen
+        )
 
     async def _play_through(
         self, world: World, plays: Sequence[Play], *, confirm: bool

@@ -14,6 +14,8 @@ from onecharge.engine.chooser import ALL_AT_ONCE
 if TYPE_CHECKING:
     import asyncio
 
+    from onecharge.engine.parking import Place
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -61,3 +63,13 @@ class Course:
     def counts(self) -> bool:
         """Whether it was what its tape says, and no sample."""
         return not (self.together or self.swept or self.hurried or self.stuck)
+
+
+def as_they_happened(let_go: Sequence[Sequence["Place"]], answered: Sequence["Place"]) -> list[str]:
+    """Return the events that went on; of those that did together, first what was answered first."""
+    nth = {place: at for at, place in enumerate(answered)}
+    return [
+        str(place)
+        for together in let_go
+        for place in sorted(together, key=lambda place: nth.get(place, -1))
+    ]

@@ -12,7 +12,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.chains import BACKGROUND
-from onecharge.engine.postgres_refusals import REFUSALS, Refusal
+from onecharge.engine.postgres_opening import Opening
+from onecharge.engine.postgres_refusals import Refusal
 from onecharge.engine.postgres_statement import Loss, Statement, Transaction, Woken
 from onecharge.engine.sides import Side, Unreachable
 from onecharge.engine.statements import commits, ends, for_its_own_sake, head, words
@@ -32,11 +33,6 @@ _DOES: Final = frozenset({b"Q", b"E", b"F"})
 """With which of its messages a statement is done, and not only made ready."""
 _COPIED: Final = frozenset({b"d", b"c", b"f"})
 
-DIRECT_TLS: Final = (
-    "a client speaks TLS without asking (sslnegotiation=direct); the gate speaks no TLS towards"
-    " the service: let its driver connect with the URL that it is given"
-)
-
 
 class Gated(Way[Piece, Statement]):
     """A client, the server's process that serves it, and what is between them."""
@@ -48,7 +44,7 @@ class Gated(Way[Piece, Statement]):
         self.pid = 0
         self._key = b""
         self._tls = False
-        self._unread = b""
+        self._opening = Opening(gate, self.client, self._begin)
         self._said, self._heard = wire.Frames(), wire.Frames()
         self._awaited: Awaited[Statement] = Awaited()
         self._out: list[bytes] = []
@@ -88,8 +84,7 @@ class Gated(Way[Piece, Statement]):
     def _from_client(self, data: bytes) -> None:
         try:
             if self._server is None:
-                self._unread += data
-                self._read_opening()
+                self._opening.hear(data)
                 return
             pieces = self._said.feed(data)
         except wire.Garbled as problem:
@@ -98,27 +93,8 @@ class Gated(Way[Piece, Statement]):
             return
         self._take_in(pieces, len(data))
 
-    def _read_opening(self) -> None:
-        while (read := wire.read_opening(self._unread)) is not None:
-            wanted, self._unread = read
-            match wanted:
-                case wire.Encryption():
-                    self.client.say(wire.DECLINED)
-                    continue
-                case wire.DirectTls():
-                    self.gate.complaints.append(DIRECT_TLS)
-                    self.client.say(wire.TLS_ALERT)
-                    self.client.finish()
-                case wire.Cancel():
-                    self.client.be_silent("opening")
-                    self.gate.later(asyncio.create_task(self._cancel(wanted)))
-                case wire.Startup() if self.gate.full:
-                    self.client.say(REFUSALS["53300"].message)
-                    self.client.finish()
-                case wire.Startup():
-                    self.client.be_silent("opening")
-                    self.gate.later(asyncio.create_task(self._connect(wanted)))
-            return
+    def _begin(self, startup: wire.Startup) -> None:
+        self.gate.later(asyncio.create_task(self._connect(startup)))
 
     async def _connect(self, startup: wire.Startup) -> None:
         server = Side(self._from_server, self._server_gone)
@@ -135,28 +111,8 @@ class Gated(Way[Piece, Statement]):
         self.client.other, server.other = server, self.client
         server.say(startup.packet)
         self._awaited.asked(Owed(OPENING))
-        unread, self._unread = self._unread, b""
-        self.client.speak("opening")
-        if unread:
+        if unread := self._opening.over():
             self._from_client(unread)
-
-    async def _cancel(self, cancel: wire.Cancel) -> None:
-        """Pass a cancellation on, as no part of a session; what is held here is cancelled here."""
-        if (held := self.gate.held_by(cancel.key)) is not None:
-            held.refuse("57014")
-            self.client.finish()
-            return
-        done = asyncio.Event()
-        server = Side(lambda _: None, done.set)
-        try:
-            await self.gate.server.connect(server)
-            server.say(cancel.packet)
-            await done.wait()
-        except Unreachable as problem:
-            self.gate.complaints.append(str(problem))
-        finally:
-            server.cut()
-            self.client.finish()
 
     def _send(self) -> None:
         if self._out and self._server is not None:

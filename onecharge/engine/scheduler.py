@@ -26,7 +26,7 @@ from typing import Final
 
 from onecharge.engine.boundaries import WEBHOOK, stop
 from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
-from onecharge.engine.course import Course, Operation
+from onecharge.engine.course import Course, Operation, as_they_happened
 from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking, Place
 
@@ -121,7 +121,7 @@ class Scheduler:
             if not (course.died or course.stuck or course.hurried):
                 await self._to_the_end(tasks, course)
         finally:
-            course.events = self._as_they_happened()
+            course.events = as_they_happened(self._let_go, self._parking.happened)
             self._parking.disarm()
             self._seen.clear()
             if course.died or (course.stuck and self._crowded):
@@ -129,15 +129,6 @@ class Scheduler:
             else:
                 await _ended(tasks)
         return course
-
-    def _as_they_happened(self) -> list[str]:
-        """Return what went on; of what went on together, first what ended first."""
-        ended = {place: nth for nth, place in enumerate(self._parking.happened)}
-        return [
-            str(place)
-            for together in self._let_go
-            for place in sorted(together, key=lambda place: ended.get(place, -1))
-        ]
 
     async def _to_the_end(self, tasks: Sequence["asyncio.Task[None]"], course: Course) -> None:
         """Let what was not on offer go on as well, unasked, but one after the other."""

@@ -39,6 +39,7 @@ from onecharge.phases import announce
 from onecharge.press import Order
 from onecharge.templates import filled_text
 from onecharge.verdict import ScenarioVerdict, judge_scenario
+from onecharge.watch import Watch
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
 from onecharge.world.read_back import ReadBack
@@ -107,6 +108,7 @@ class Stage:
         self._played: list[Order] = []
         self._told: set[str] = set()  # the orders of which it was said that they are violated
         self._recorder = Recorder()
+        self._watch = Watch()
 
     @classmethod
     @asynccontextmanager
@@ -184,7 +186,8 @@ class Stage:
             await self._deaths.make_room(course.left_behind)
         else:
             await self._told_of_everything(order)
-            if kind := self._charged_twice(order) or await self._booked_twice(order):
+            seen = self._charged_twice(order) or self._seen(order)
+            if kind := seen or await self._booked_twice(order):
                 self._told.add(order.reference)
                 return Ran(kind, course)
         came_to = self._came_to(order, course)
@@ -275,6 +278,8 @@ class Stage:
         self._left = orders_of(world.service_file, label, self.batch, self._seed)
         family = family_of(self._left[0].reference)
         self._recorder = world.begin_histories({label: family})[label]
+        self._watch = Watch()
+        self._recorder.subscribe(self._watch.see)
         announce(
             self._recorder,
             world.service_file,
@@ -319,6 +324,11 @@ class Stage:
 
     def _charged_twice(self, order: Order) -> str | None:
         return CHARGED_TWICE if len(self._real_charges(order)) > 1 else None
+
+    def _seen(self, order: Order) -> str | None:
+        """Return what was seen to go wrong while it happened."""
+        seen = self._watch.seen.get(order.reference)
+        return None if seen is None else seen.invariant
 
     async def _booked_twice(self, order: Order) -> str | None:
         """Ask the service what it has booked: more than was charged is wrong at any time."""

@@ -48,14 +48,14 @@ INVOICE_DUE: Final = "invoice.due"
 
 def case_of(records: Iterable[Record]) -> Case:
     """Read the records of one run as a case."""
-    return _Assembly().read(records)
+    return Assembly().read(records)
 
 
 _LANES: Final = frozenset({"provider", "webhook", "fault", "judge"})
 """The lanes that there is one of; of the others, the name before the colon says whose they are."""
 
 
-class _Assembly:
+class Assembly:
     """Turns records into a case, one at a time."""
 
     def __init__(self) -> None:
@@ -64,24 +64,28 @@ class _Assembly:
         self._delivering: dict[str, Delivering] = {}
 
     def read(self, records: Iterable[Record]) -> Case:
+        """Take all records, then give everything its order."""
         case = self.case
-        record: Record | None = None
-        meaning = _TAKES.get
         for record in records:
-            lane = record.lane
-            if lane not in _LANES:
-                lane = lane.partition(":")[0]
-            if take := meaning((lane, record.kind, record.value.get("what", ""))):
-                take(self, record)
-            if not case.began_ns:
-                case.began_ns = record.time_ns
-        case.ended_ns = 0 if record is None else record.time_ns
+            self.take(record)
         billed = {event.order for event in case.events.values() if event.type == INVOICE_DUE}
         case.sent = [each for each in case.orders.values() if each.attempts or each.order in billed]
         tie_charges(case)
         tie_the_rest(case)
         case.ledger_trouble += _imbalances(case.charges.values())
         return case
+
+    def take(self, record: Record) -> None:
+        """Put one record where it belongs."""
+        case = self.case
+        lane = record.lane
+        if lane not in _LANES:
+            lane = lane.partition(":")[0]
+        if take := _TAKES.get((lane, record.kind, record.value.get("what", ""))):
+            take(self, record)
+        if not case.began_ns:
+            case.began_ns = record.time_ns
+        case.ended_ns = record.time_ns
 
     # What clients did and heard.
 
@@ -293,32 +297,32 @@ class _Assembly:
             story.customers += (customer,)
 
 
-_TAKES: Final[dict[tuple[str, str, str], Callable[[_Assembly, Record], None]]] = {
-    ("client", "invoke", "charge"): _Assembly.charge,
-    **{("client", "invoke", what): _Assembly.ask for what in ("refund", "capture", "read")},
-    **{("client", kind, "answer"): _Assembly.answer for kind in ("ok", "fail", "unknown")},
-    ("provider", "receive", "call"): _Assembly.receive,
-    ("provider", "release", "call"): _Assembly.release,
-    ("provider", "send", "reply"): _Assembly.reply,
-    ("provider", "drop", "reply"): _Assembly.reply,
+_TAKES: Final[dict[tuple[str, str, str], Callable[[Assembly, Record], None]]] = {
+    ("client", "invoke", "charge"): Assembly.charge,
+    **{("client", "invoke", what): Assembly.ask for what in ("refund", "capture", "read")},
+    **{("client", kind, "answer"): Assembly.answer for kind in ("ok", "fail", "unknown")},
+    ("provider", "receive", "call"): Assembly.receive,
+    ("provider", "release", "call"): Assembly.release,
+    ("provider", "send", "reply"): Assembly.reply,
+    ("provider", "drop", "reply"): Assembly.reply,
     **{
-        ("provider", "effect", f"charge.{what}"): _Assembly.effect
+        ("provider", "effect", f"charge.{what}"): Assembly.effect
         for what in ("authorised", "pending", "captured", "declined", "cancelled", "refunded")
     },
-    ("provider", "effect", "event.created"): _Assembly.event,
-    ("webhook", "send", "attempt"): _Assembly.deliver,
-    **{("webhook", kind, "attempt"): _Assembly.delivered for kind in ("ok", "fail", "unknown")},
-    ("fault", "effect", "fired"): _Assembly.fired,
-    ("process", "crash", "process"): _Assembly.crash,
-    ("judge", "invoke", "run"): _Assembly.begin,
-    ("judge", "invoke", "phase"): _Assembly.phase,
-    ("judge", "ok", "converged"): _Assembly.converged,
-    ("judge", "unknown", "converged"): _Assembly.overdue,
-    ("judge", "unknown", "ledger"): _Assembly.unbalanced,
-    ("judge", "unknown", "clock"): _Assembly.scatter,
-    ("judge", "invoke", "expired"): _Assembly.expire,
-    ("judge", "read", "belief"): _Assembly.believed,
-    ("judge", "read", "books"): _Assembly.balance,
+    ("provider", "effect", "event.created"): Assembly.event,
+    ("webhook", "send", "attempt"): Assembly.deliver,
+    **{("webhook", kind, "attempt"): Assembly.delivered for kind in ("ok", "fail", "unknown")},
+    ("fault", "effect", "fired"): Assembly.fired,
+    ("process", "crash", "process"): Assembly.crash,
+    ("judge", "invoke", "run"): Assembly.begin,
+    ("judge", "invoke", "phase"): Assembly.phase,
+    ("judge", "ok", "converged"): Assembly.converged,
+    ("judge", "unknown", "converged"): Assembly.overdue,
+    ("judge", "unknown", "ledger"): Assembly.unbalanced,
+    ("judge", "unknown", "clock"): Assembly.scatter,
+    ("judge", "invoke", "expired"): Assembly.expire,
+    ("judge", "read", "belief"): Assembly.believed,
+    ("judge", "read", "books"): Assembly.balance,
 }
 
 

@@ -27,7 +27,7 @@ from onecharge.history.records import HEADER, VERSION, Record, to_line
 from simulator.core.journal import Entry
 from simulator.redaction import may_hold_a_secret, without_secrets
 
-Subscriber = Callable[[Record], None]
+Subscriber = Callable[[Record], object]
 
 
 class Recorder:

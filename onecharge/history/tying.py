@@ -33,7 +33,7 @@ def tie_charges(case: Case) -> None:
     case.attribution = Attribution(ties, untied)
     for charge in case.charges.values():
         if tie := ties.get(charge.id):
-            _give(charge, tie, case.orders[tie.order])
+            give(charge, tie, case.orders[tie.order])
         elif charge.captured is not None:
             case.unattributed += (charge,)
 
@@ -56,7 +56,8 @@ def tie_the_rest(case: Case) -> None:
             story.firings.append(firing)
 
 
-def _give(charge: Charge, tie: Tie, story: OrderStory) -> None:
+def give(charge: Charge, tie: Tie, story: OrderStory) -> None:
+    """Put a charge into the story of its order."""
     charge.order, charge.tied_by = tie.order, tie.rule
     story.charges.append(charge)
     if charge.captured is not None:

@@ -8,6 +8,11 @@ nothing to judge is *unknown*; ``ORDER_FREE`` says that it can be judged where r
 hosts have no common order; ``judge`` takes a case and returns a judgement. A new file is found
 without any other edit.
 
+Where a claim can be seen to be broken before the end, its file offers ``at_once`` as well: what is
+wrong with one order by now, as far as nothing that is yet to come can make it right. It looks at
+that order alone, so that a record costs the same however long the history is; and what it reports,
+``judge`` reports at the end. A file without it says in its first lines what has to be waited for.
+
 One mistake often breaks several claims; the first in rank is its headline. Where two are close:
 
 | what was seen                                   | is told by                  |
@@ -31,7 +36,8 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from onecharge.history.case import Case
-from onecharge.history.judgement import Judgement
+from onecharge.history.judgement import Judgement, Violation
+from onecharge.history.story import OrderStory
 
 _LAST = 1_000
 
@@ -45,6 +51,7 @@ class Invariant:
     needs: frozenset[str]
     rank: int
     judge: Callable[[Case], Judgement]
+    at_once: Callable[[Case, OrderStory], Violation | None] | None = None
     always: bool = False
     order_free: bool = False
 
@@ -63,6 +70,7 @@ def _invariant(module: ModuleType) -> Invariant:
         needs=getattr(module, "NEEDS", frozenset()),
         rank=getattr(module, "RANK", _LAST),
         judge=module.judge,
+        at_once=getattr(module, "at_once", None),
         always=getattr(module, "ALWAYS", False),
         order_free=getattr(module, "ORDER_FREE", False),
     )

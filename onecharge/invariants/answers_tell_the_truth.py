@@ -9,7 +9,8 @@ truth: never "failed" with money taken, never "succeeded" without, never "refund
 
 What a request with another body is told under a known key is ``mismatches_move_no_money``'s, what
 a repeated one is told ``replays_are_faithful``'s, a charge begun after a decline
-``no_zombie_charge``'s.
+``no_zombie_charge``'s. Judged at the end: a charge that nothing names may prove to be the one that
+was spoken of.
 """
 
 from typing import Final

@@ -1,7 +1,8 @@
 """Distinct orders are charged each for itself, however much they look alike.
 
 Two equal purchases of one customer in the same second are two purchases. As many as were told *ok*
-must have been charged, and no two orders are answered with one charge.
+must have been charged, and no two orders are answered with one charge. Judged at the end: a charge
+may yet come.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 A duplicate that is answered with an error is sent once more, and again: providers switch such
 endpoints off. Before its first acknowledgement an event may be refused as not yet known; one error
-for a duplicate that is then taken is advice.
+for a duplicate that is then taken is advice. Judged at the end: it may be taken yet.
 """
 
 from collections.abc import Iterator

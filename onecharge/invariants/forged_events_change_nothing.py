@@ -2,7 +2,7 @@
 
 Judged by what the service believes and has booked, not by how it answers: one that looks up what it
 was told of may acknowledge anything. To acknowledge what cannot be verified, and not to look, is
-advice.
+advice. Judged at the end, when the service has been asked what it believes.
 """
 
 from typing import Final

@@ -35,12 +35,19 @@ def judge(case: Case) -> Judgement:
             judged += len(misused)
             violations += list(_taken_for_the_charge(story, misused))[:1]
         judged += len(others)
-        for attempt in others:
+        if others and (found := at_once(case, story)):
+            violations.append(found)
+    return Judgement.of(judged=judged, violations=violations)
+
+
+def at_once(case: Case, story: OrderStory) -> Violation | None:
+    """Report another body that was executed or told *ok*; a refund may yet be made of a misuse."""
+    for attempt in story.attempts:
+        if attempt.variant in OTHER_BODIES:
             first = _first_of_its_key(case, story, attempt)
             if first and (found := next(_wrong(story, first, attempt), None)):
-                violations.append(found)
-                break  # one is enough to tell
-    return Judgement.of(judged=judged, violations=violations)
+                return found  # one is enough to tell
+    return None
 
 
 def _first_of_its_key(case: Case, story: OrderStory, attempt: Attempt) -> Attempt | None:

@@ -27,14 +27,21 @@ def judge(case: Case) -> Judgement:
     judged = 0
     violations: list[Violation] = []
     for story in case.sent:
-        failures = [answer for answer in story.answers if answer.outcome in _FAILURES]
-        judged += bool(failures)
-        for charge in story.real_charges if failures else ():
-            before = [answer for answer in failures if answer.index < charge.began]
-            if before and not _asked_for(story, before[-1], charge):
-                violations.append(_violation(story, before[-1], charge))
-                break
+        if any(answer.outcome in _FAILURES for answer in story.answers):
+            judged += 1
+            if found := at_once(case, story):
+                violations.append(found)
     return Judgement.of(judged=judged, violations=violations)
+
+
+def at_once(_: Case, story: OrderStory) -> Violation | None:
+    """Report the first charge that began after a failure, for which nobody had asked by then."""
+    failures = [answer for answer in story.answers if answer.outcome in _FAILURES]
+    for charge in story.real_charges if failures else ():
+        before = [answer for answer in failures if answer.index < charge.began]
+        if before and not _asked_for(story, before[-1], charge):
+            return _violation(story, before[-1], charge)
+    return None
 
 
 def _asked_for(story: OrderStory, failure: Answer, charge: Charge) -> bool:

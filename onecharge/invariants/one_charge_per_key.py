@@ -37,20 +37,27 @@ def judge(case: Case) -> Judgement:
     return Judgement.of(judged=judged, violations=violations, reasons=reasons)
 
 
+def at_once(case: Case, story: OrderStory) -> Violation | None:
+    """Report an order with more real charges than the keys that it had been sent under allow."""
+    if len(story.real_charges) < 2 or not (real := _too_many(case, story)):
+        return None
+    boundary, cause = open_boundary(story, real[0], real[1], case.calls, case.crashes)
+    return Violation(
+        order=story.order,
+        says=f"{story.order} was charged {len(real)} times: {_listed(real)}",
+        evidence=three_sides(story),
+        boundary=boundary,
+        guard=GUARDS[boundary],
+        cause=cause,
+        at_risk_minor=_beyond_the_first(real),
+        currency=real[0].currency,
+    )
+
+
 def _orders(case: Case) -> Iterator[Violation]:
     for story in case.orders.values():
-        if len(story.real_charges) > 1 and (real := _too_many(case, story)):
-            boundary, cause = open_boundary(story, real[0], real[1], case.calls, case.crashes)
-            yield Violation(
-                order=story.order,
-                says=f"{story.order} was charged {len(real)} times: {_listed(real)}",
-                evidence=three_sides(story),
-                boundary=boundary,
-                guard=GUARDS[boundary],
-                cause=cause,
-                at_risk_minor=_beyond_the_first(real),
-                currency=real[0].currency,
-            )
+        if len(story.real_charges) > 1 and (found := at_once(case, story)):
+            yield found
 
 
 def _too_many(case: Case, story: OrderStory) -> list[Charge]:
@@ -59,13 +66,20 @@ def _too_many(case: Case, story: OrderStory) -> list[Charge]:
     for charge in story.real_charges:
         lives.setdefault(case.life_at(charge.created), []).append(charge)
     for life, real in lives.items():
-        if len(real) > _allowed(case, story, life):
+        counted = enumerate(real, start=1)
+        if any(number > _allowed(case, story, life, charge) for number, charge in counted):
             return real
     return []
 
 
-def _allowed(case: Case, story: OrderStory, life: int) -> int:
-    sent = [attempt for attempt in story.attempts if case.life_at(attempt.invoked) == life]
+def _allowed(case: Case, story: OrderStory, life: int, last: Charge) -> int:
+    """Return how often the order may have been charged by its ``last`` charge of a life."""
+    sent = [
+        attempt
+        for attempt in story.attempts
+        if case.life_at(attempt.invoked) == life
+        and (case.hosts or attempt.invoked < last.created)  # a key that comes later excuses nothing
+    ]
     if _PER_ORDER in case.run.claims or all(attempt.variant != "new_key" for attempt in sent):
         return 1
     return max(1, len({attempt.key for attempt in sent if attempt.outcome not in _FAILED}))

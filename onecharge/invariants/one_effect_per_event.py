@@ -2,7 +2,8 @@
 
 Compared when all is settled: what the service has booked for an order, in number and in sum,
 against what the provider took for it. Too much is wrong at any time; too little may still be on
-its way until healing is over.
+its way until healing is over. Judged at the end: what the service says now it may correct, and what
+it has booked may be for a charge whose order is found out later.
 """
 
 from typing import Final

@@ -2,7 +2,7 @@
 
 A refund is asked for under a key, like a charge; asked for twice it is made once. What nobody asked
 for may be given back only where an order was charged more than once, or had failed for its
-customer.
+customer. Judged at the end: what a customer has yet to ask for may have been given back already.
 """
 
 from collections.abc import Iterator

@@ -10,6 +10,7 @@ space is strict, and allowed: advice.
 """
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from onecharge.history.case import Case
@@ -42,9 +43,29 @@ def judge(case: Case) -> Judgement:
             answered = sorted((a for a in attempts if a.answer is not None), key=_heard)
             judged += _repeated(answered, looks)
             strict += [story.order for a in answered if _strictly_refused(a)]
-            if found := next(_unfaithful(story, attempts, answered, looks), None):
+            real = {name for charge in story.real_charges for name in charge.names}
+            found = next(_other_results(story, answered, real), None)
+            if found := found or next(_unfaithful(story, attempts, answered, looks), None):
                 violations.append(found)
     return Judgement.of(judged=judged, violations=violations, advice=_advice(strict))
+
+
+def at_once(case: Case, story: OrderStory) -> Violation | None:
+    """Report an answer that is not the first one again; questions how it went are left aside.
+
+    While it is not known whose some charge is, nobody knows whether two names are two charges.
+    """
+    if len(story.attempts) < 2:
+        return None
+    made = {name for charge in story.charges for name in charge.names}
+    for attempts in _by_key(case, story):
+        answered = sorted((a for a in attempts if a.answer is not None), key=_heard)
+        found = None
+        if not case.unattributed:
+            found = next(_other_results(story, answered, made), None)
+        if found := found or next(_unfaithful(story, attempts, answered, ()), None):
+            return found
+    return None
 
 
 def _by_key(case: Case, story: OrderStory) -> list[list[Attempt]]:
@@ -92,10 +113,7 @@ def _unfaithful(
     answered: Sequence[Attempt],
     looks: Sequence[Attempt],
 ) -> Iterator[Violation]:
-    honest = [a for a in answered if not a.other_body and not _strictly_refused(a)]
-    successes = [attempt for attempt in honest if attempt.outcome == "ok"]
-    for attempt in successes[1:]:
-        yield from _another_result(story, successes[0], attempt)
+    honest = _honest(answered)
     definite = _definite([*honest, *looks])
     first = next((attempt for attempt in definite if attempt.outcome == "ok"), None)
     for attempt in honest:
@@ -107,12 +125,25 @@ def _unfaithful(
             yield _refused(story, attempt)
 
 
-def _another_result(story: OrderStory, one: Attempt, two: Attempt) -> Iterator[Violation]:
+def _honest(answered: Sequence[Attempt]) -> list[Attempt]:
+    return [a for a in answered if not a.other_body and not _strictly_refused(a)]
+
+
+def _other_results(
+    story: OrderStory, answered: Sequence[Attempt], real: AbstractSet[str]
+) -> Iterator[Violation]:
+    successes = [attempt for attempt in _honest(answered) if attempt.outcome == "ok"]
+    for attempt in successes[1:]:
+        yield from _another_result(story, successes[0], attempt, real)
+
+
+def _another_result(
+    story: OrderStory, one: Attempt, two: Attempt, real: AbstractSet[str]
+) -> Iterator[Violation]:
     assert one.answer is not None
     assert two.answer is not None
     if names := _different_names(one.answer, two.answer):
-        real = {name for charge in story.real_charges for name in charge.names}
-        if not real.issuperset(names):  # two real charges are one_charge_per_key's to tell
+        if not real >= set(names):  # two real charges are one_charge_per_key's to tell
             says = f"one key was answered with {names[0]} and with {names[1]}"
             yield _violation(story, two, says, "a repeated request got a result of its own")
     elif field := _unstable(one.answer, two.answer):

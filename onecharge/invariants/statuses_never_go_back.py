@@ -55,6 +55,15 @@ def judge(case: Case) -> Judgement:
     return Judgement.of(judged=judged, violations=violations)
 
 
+def at_once(_: Case, story: OrderStory) -> Violation | None:
+    """Report a reading below what was said before; *succeeded* may be right again in the end."""
+    if _once_well(story):
+        return None
+    steps = _steps_back(story, _words(story))
+    step = next((step for step in steps if step[1].word != "succeeded"), None)
+    return None if step is None else _violation(story, *step)
+
+
 def _once_well(story: OrderStory) -> bool:
     """Whether it was asked once, at the end, and said the best there is to say: most are so."""
     return not story.others and len(story.beliefs) == 1 and story.beliefs[0].status == "succeeded"

@@ -42,6 +42,21 @@ def judge(case: Case) -> Judgement:
     return Judgement.of(judged=judged, violations=violations)
 
 
+def at_once(case: Case, story: OrderStory) -> Violation | None:
+    """Report who was let in, or told the provider's name of a charge of another tenant.
+
+    What only the service's own names and keys of two tenants show is told at the end.
+    """
+    owners: dict[str, OrderStory] = {}
+    for answer in story.answers:
+        charge = case.charges.get(answer.provider_charge or "")
+        owner = case.orders.get((charge and charge.order) or "")
+        if charge and owner and owner.tenant != story.tenant:
+            owners[charge.id] = owner
+    strangers = [attempt for attempt in story.others if attempt.variant == "other_tenant"]
+    return next(_shown(story, owners), None) or next(_let_in(story, strangers), None)
+
+
 def _strangers(case: Case) -> bool:
     """Whether anybody asked about another tenant's order."""
     stories = (story for story in case.orders.values() if story.others)

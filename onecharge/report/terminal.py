@@ -30,6 +30,7 @@ from onecharge.report.findings import (
 )
 from onecharge.report.foreign_text import visible
 from onecharge.verdict import RunVerdict, ScenarioVerdict
+from onecharge.watch import Seen
 
 _MARKS: Final[dict[Verdict, tuple[str, str]]] = {
     "holds": ("✓", "bold green"),
@@ -89,6 +90,13 @@ class Terminal:
         if not self._console.is_terminal:
             return nullcontext()
         return self._console.status(self._text((name, "")))
+
+    def seen(self, scenario: str, seen: Seen) -> None:
+        """Print a violation that was just seen, while its scenario is still being played."""
+        self._print_holding()
+        mark, style = _MARKS["violated"]
+        says = f"{seen.invariant}, seen at record {seen.at}: {seen.violation.says}"
+        self._print((f"{mark} ", style), (scenario.ljust(_NAME_WIDTH), ""), (f" {says}", ""))
 
     def scenario(self, scenario: ScenarioVerdict) -> None:
         """Print the line of a scenario that has been judged.

@@ -64,6 +64,8 @@ def test_a_service_that_charges_again_and_answers_the_same_is_found_out(
     assert violated == {"one_charge_per_key"}
     repeat = "onecharge verify --scenario parallel_same_key --service onecharge.toml --seed 7"
     assert f"repeat: {repeat}\n" in ended.out
+    # While it was played, and not with the verdict on it.
+    assert ended.out.index("one_charge_per_key, seen at record ") < ended.out.index("orders · ")
     assert "<failure " in (tmp_path / "junit.xml").read_text()
     assert f"<pre>{repeat}</pre>" in (tmp_path / "page.html").read_text()
 

@@ -1,12 +1,15 @@
 """Tells histories by hand: one line, one fact."""
 
 import itertools
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
 from onecharge.history import Case, Record, Recorder, case_of
 from onecharge.history.outcomes import MEANING, Outcome
+from onecharge.invariants import invariants
+from onecharge.watch import Seen, Watch
 from simulator.core.journal import Entry, Kind
 
 
@@ -22,6 +25,8 @@ class Asked(NamedTuple):
 
 class Tale:
     """A history under construction. Orders are announced with 5.00, 5.01, … EUR."""
+
+    told_so_far: ClassVar[list["Tale"]] = []
 
     def __init__(self, *orders: str, **run: Any) -> None:
         self.recorder = Recorder(clock=itertools.count(1_000_000, 1_000_000).__next__)
@@ -39,6 +44,7 @@ class Tale:
         ]
         if run.pop("announced", True):
             self.judge("invoke", "run", orders=planted, **run)
+        self.told_so_far.append(self)
 
     @property
     def records(self) -> list[Record]:
@@ -262,6 +268,33 @@ class Tale:
         cause: int | None = None,
     ) -> int:
         return self.recorder(Entry(lane, kind, value, order, tenant, key, cause))
+
+
+def seen_in(records: Iterable[Record]) -> list[Seen]:
+    """Return what is seen of a history while it happens."""
+    watch = Watch()
+    return [seen for record in records if (seen := watch.see(record))]
+
+
+def untrue(records: Sequence[Record]) -> list[Seen]:
+    """Return what is seen while it happens, and is not judged so at the end."""
+    if not (found := seen_in(records)):
+        return []
+    case = case_of(records)
+    judged = {each.name: each.judge(case).violations for each in invariants()}
+    return [
+        seen
+        for seen in found
+        if seen.violation.order not in {violation.order for violation in judged[seen.invariant]}
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _seen_is_judged() -> Iterator[None]:
+    """See to it that of no tale told here anything is seen that is not judged so at its end."""
+    Tale.told_so_far.clear()
+    yield
+    assert [seen for tale in Tale.told_so_far for seen in untrue(tale.records)] == []
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from onecharge.stored_run import stored_run
 from onecharge.targets import Target, target
 from onecharge.verdict import ScenarioVerdict
 from onecharge.verify import Run, ToExplore
+from onecharge.watch import Seen
 from onecharge.world.world import World
 
 SHOP = Path(__file__).parents[1] / "cli"
@@ -24,6 +25,8 @@ class Audience:
 
     def playing(self, name: str) -> AbstractContextManager[object]:  # noqa: ARG002
         return nullcontext()
+
+    def seen(self, scenario: str, seen: Seen) -> None: ...
 
     def scenario(self, scenario: ScenarioVerdict) -> None: ...
 

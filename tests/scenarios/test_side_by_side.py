@@ -13,6 +13,7 @@ from onecharge.side_by_side import AT_ONCE, arranged, to_be_confirmed
 from onecharge.targets import target
 from onecharge.verdict import InvariantVerdict, ScenarioVerdict, judge_scenario
 from onecharge.verify import Run
+from onecharge.watch import Seen
 from onecharge.world.postgres import Postgres
 from onecharge.world.world import standing
 
@@ -93,6 +94,9 @@ class Heard:
 
     def playing(self, name: str) -> AbstractContextManager[object]:  # noqa: ARG002 - as a listener
         return nullcontext()
+
+    def seen(self, scenario: str, seen: Seen) -> None:
+        """Nothing of it is looked at."""
 
     def scenario(self, scenario: ScenarioVerdict) -> None:
         self.names.append(scenario.name)
