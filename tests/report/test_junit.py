@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+import pytest
 import xmlschema
 
 from onecharge.invariants import invariants
@@ -70,6 +71,13 @@ def test_many_violations_are_counted_and_not_all_told(tell: type["Tale"]) -> Non
     failure = root.find(".//testcase[@name='one_charge_per_key']/failure")
     assert failure is not None
     assert "\n… 5 more\n" in (failure.text or "")
+
+
+@pytest.mark.parametrize("duration_s", [0.1 + 0.2, 1e-07, 123456.789012])
+def test_a_time_has_no_more_decimals_than_jenkins_reads(duration_s: float) -> None:
+    root = read(combine([], seed=1, duration_s=duration_s))
+
+    assert float(root.attrib["time"]) == round(duration_s, 3)
 
 
 def test_a_rule_that_never_fired_is_an_error_of_its_own(tell: type["Tale"]) -> None:
