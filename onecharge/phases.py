@@ -11,11 +11,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from onecharge.acts import Acts, settled
 from onecharge.cast import Cast
 from onecharge.healing import Healing, announce_phase, heal
+from onecharge.history.case import Claim
 from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
 from onecharge.press import Order
@@ -179,6 +180,7 @@ def lacking_for(
     there["refunds"] &= service_file.refund is not None
     there["invoices"] &= dialects()[service_file.provider.dialect].bills
     there["tenants"] &= len(service_file.tenants) > 1
+    there |= {claim: claim in service_file.claims for claim in get_args(Claim)}
     presses = (step.variant for step in scenario.file.steps if isinstance(step, PressAgain))
     unlike = (f"{each}: {why}" for each in presses if (why := why_not(each, service_file)))
     return (*sorted(need for need in scenario.needs if not there[need]), *dict.fromkeys(unlike))

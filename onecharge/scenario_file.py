@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from onecharge.history.case import Claim
 from onecharge.invariants import invariants
 from onecharge.steps import ONLY_PAY, Act, EdgeKeys, Milliseconds, Seconds, Serial, Step
 from onecharge.toml_file import (
@@ -92,14 +93,16 @@ class Kill(Section):
 class ScenarioFile(Section):
     """One named scenario.
 
-    ``alone``: nobody else plays beside it, whatever it plans. ``outlasts_lease``: what is held
-    for a while is held until the service's lease, where it declares a longer one, has run out.
+    ``claimed``: it asks for what a service is held to only if it claims it. ``alone``: nobody
+    else plays beside it, whatever it plans. ``outlasts_lease``: what is held for a while is held
+    until the service's lease, where it declares a longer one, has run out.
     """
 
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
     classes: tuple[BugClass, ...] = ()
     exercises: tuple[str, ...] = ()
+    claimed: tuple[Claim, ...] = ()
     orders: int = Field(default=6, ge=1, le=1000)
     alone: bool = False
     outlasts_lease: bool = False
@@ -165,8 +168,9 @@ class Scenario:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The capabilities of a service without which the plan cannot happen."""
-        needs = {need for step in self.file.steps for need in step.needs}
+        """The capabilities and claims of a service without which the plan cannot happen."""
+        needs: set[str] = {need for step in self.file.steps for need in step.needs}
+        needs.update(self.file.claimed)
         if self.file.kills:
             needs.add("restartable")
         for rule in self.rules({}):

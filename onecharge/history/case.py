@@ -6,7 +6,7 @@ Rule 2: a history that ends early is a case as well, with less in it.
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from onecharge.history.attribution import Attribution
 from onecharge.history.story import Books, Call, Charge, Event, Firing, OrderStory
@@ -25,6 +25,12 @@ CAPABILITIES: Final = frozenset(
     }
 )
 
+
+Claim = Literal["provider_ignores_keys", "one_charge_per_order"]
+"""What a service can say that it does beyond what is usual: it is then held to it.
+
+An order is paid once under any number of keys; or also where the provider honours none.
+"""
 
 CONFIRMED_AT: Final = 4
 """A liveness finding counts if it still stands at so many times the bound."""

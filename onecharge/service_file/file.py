@@ -8,10 +8,11 @@ Rule 4: no live key and nobody's card number stands in it, not even in a comment
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from onecharge.history.case import Claim
 from onecharge.service_file.order_of_use import troubles
 from onecharge.service_file.process import Database, Explore, Redis, Service
 from onecharge.service_file.provider import ProviderSide, Webhook
@@ -107,8 +108,8 @@ class ServiceFile(Section):
     timing: Timing = Timing()
     capabilities: Capabilities = Capabilities()
     explore: Explore = Explore()
-    claims: tuple[Literal["provider_ignores_keys"], ...] = ()
-    """What the service protects from beyond what a provider promises: exposure counts then."""
+    claims: tuple[Claim, ...] = ()
+    """What it is held to beyond what is usual, as that an order is charged once under any keys."""
 
     @model_validator(mode="after")
     def _attached_or_not(self) -> Self:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from onecharge.history.case import Claim
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario, ScenarioFile
 from onecharge.service_file import ServiceFile
@@ -24,7 +25,9 @@ KEYED = {"Idempotency-Key": "{key}"}
 
 @dataclass
 class Shop:
-    """It charges each key once; ``hears_first`` says that it believes nothing but events.
+    """It charges each order once; ``hears_first`` says that it believes nothing but events.
+
+    ``by_key`` says that it charges each key, whatever order it comes for.
 
     The first ``deaf`` deliveries find nobody. ``marks_first`` says that it writes an event down,
     thinks about it for a while, and drops it if its sender hangs up meanwhile.
@@ -34,6 +37,7 @@ class Shop:
     marks_first: bool = False
     captures: bool = False
     deaf: int = 0
+    by_key: bool = False
     provider: str = ""
     sales: dict[str, dict[str, Any]] = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
@@ -64,6 +68,8 @@ class Shop:
             self.sales[event["data"]["charge"]["reference"]]["status"] = "succeeded"
 
     async def pay(self, key: str, wish: dict[str, Any]) -> web.Response:
+        if self.by_key and self.sales.get(wish["reference"], {}).get("key") != key:
+            self.sales.pop(wish["reference"], None)
         sale = self.sales.setdefault(wish["reference"], {"key": key, "status": "pending"})
         if "charge" not in sale:
             body = wish | {"capture": not self.captures}
@@ -90,7 +96,7 @@ class Shop:
 
 @asynccontextmanager
 async def played(
-    shop: Shop, folder: Path, *, bound_s: float = 6.0, **plan: Any
+    shop: Shop, folder: Path, *, bound_s: float = 6.0, claims: Sequence[Claim] = (), **plan: Any
 ) -> AsyncIterator[tuple[Play, int]]:
     """Play a scenario to the shop, up to the last reading; and say where its healing began."""
     runner = web.ServerRunner(web.Server(shop, handler_cancellation=shop.marks_first))
@@ -110,6 +116,7 @@ async def played(
                 "read": {"path": "/sales/{order}", "status": "$.status", "charge": "$.charge"},
                 "webhook": {"path": "/news"},
                 "capabilities": {"effects": False},
+                "claims": claims,
             }
         )
         scenario = ScenarioFile.model_validate({"title": "a", "why": "b", "orders": 2, **plan})
