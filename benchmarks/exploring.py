@@ -1,8 +1,10 @@
 """What the explorer reaches on the reference, and whether a run repeats itself.
 
-    python benchmarks/exploring.py [--scopes [--scope NAME …] [--seconds S]] [--repeatable]
-                                   [--chance] [--quick] [--json FILE]
+    python benchmarks/exploring.py [--services] [--scopes [--scope NAME …] [--seconds S]]
+                                   [--repeatable] [--chance] [--quick] [--json FILE]
 
+- ``--services``: four plain services (``tests/engine/services/shop.py``): how soon after its clean
+  control each of the wrong ones is found, and the right one in every order;
 - ``--scopes``: every scope on the reference to its end, or for so many seconds: how many orders
   there are, how long a run takes, and that none of them violates anything. What was covered is
   printed in the explorer's own sentences;
@@ -18,6 +20,7 @@ Without a choice, all of it, one after the other. Figures of what is not run sta
 
 import argparse
 import difflib
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,6 +28,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the plain services are those of the tests
 
 from figures import Figures, arguments
 
@@ -38,6 +43,8 @@ from onecharge.history.sameness import retold
 from onecharge.loops import run_to_end
 from onecharge.service_file import read_service_file
 from onecharge.world.world import standing
+from tests.engine.races import Race, world_of
+from tests.engine.races import stage_of as stage_of_race
 
 REFERENCE: Final = Path(__file__).parents[1] / "reference_impl" / "onecharge.toml"
 MUTANTS: Final = (
@@ -52,6 +59,8 @@ MUTANTS: Final = (
     "upstream_key_per_attempt",
     "upstream_key_per_process",
 )
+RIGHT: Final = "on_conflict"
+GUARDS: Final = (RIGHT, "look_first", "not_exists", "lock_nothing")
 REPEATS: Final = 50
 SEEDS: Final = 10
 SECONDS: Final = 30.0
@@ -64,7 +73,7 @@ STEPS: Final = 13
 def main() -> None:
     """Measure, print, write."""
     parser = arguments(__doc__ or "")
-    for name in ("scopes", "repeatable", "chance"):
+    for name in ("services", "scopes", "repeatable", "chance"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--scope", action="append", choices=sorted(SCOPES), help="only this one")
     parser.add_argument("--seconds", type=float, default=SCOPE_S, help="for each scope, at most")
@@ -78,7 +87,10 @@ def main() -> None:
 
 async def measure(figures: Figures, chosen: argparse.Namespace) -> None:
     """Measure what was chosen, or everything."""
-    everything = not (chosen.scopes or chosen.repeatable or chosen.chance)
+    everything = not (chosen.services or chosen.scopes or chosen.repeatable or chosen.chance)
+    if chosen.services or everything:
+        for guard in GUARDS:
+            await service(figures, guard)
     if chosen.scopes or everything:
         for name in chosen.scope or SCOPES:
             await explore(figures, SCOPES[name], chosen.seconds / (10 if chosen.quick else 1))
@@ -87,6 +99,27 @@ async def measure(figures: Figures, chosen: argparse.Namespace) -> None:
     if chosen.chance or everything:
         for seed in range(1, 2 if chosen.quick else SEEDS + 1):
             await chance(figures, seed, SECONDS / 10 if chosen.quick else SECONDS)
+
+
+async def service(figures: Figures, guard: str) -> None:
+    """Explore one plain service until it is found to be wrong, or to its end."""
+    plain = Race(guard, guard, "two-requests", shop="onecharge.toml", env="GUARD")
+    with tempfile.TemporaryDirectory(prefix="exploring-") as folder:
+        async with world_of(plain, Path(folder) / "run") as world:
+            began_s = time.monotonic()
+            async with stage_of_race(plain, world) as stage:
+                coverage = stage.coverage()
+                result = await explored(
+                    stage.make, coverage, systematically=lambda: True, by_chance=lambda: False
+                )
+                took_s = time.monotonic() - began_s
+                await stage.judged()
+    assert (result.found is None) == (guard == RIGHT), result.found
+    if result.found is None:
+        figures.add(f"{guard}: orders, all there are", len(coverage.orders) + coverage.renamed)
+        figures.add(f"{guard}: in all", took_s, "s")
+    else:
+        figures.add(f"{guard}: found after", took_s, "s", "<= 2 s")
 
 
 async def explore(figures: Figures, scope: Scope, seconds: float) -> None:
@@ -110,7 +143,7 @@ async def explore(figures: Figures, scope: Scope, seconds: float) -> None:
     print(f"{scope.name}: {'; '.join(coverage.sentences())}", flush=True)
     if coverage.exhausted:
         figures.add(f"{scope.name}: orders, all there are", len(coverage.orders) + coverage.renamed)
-    elif coverage.complete is not None and not coverage.astray + coverage.unlike:
+    elif coverage.complete and not (coverage.astray or coverage.unlike or coverage.swept):
         figures.add(f"{scope.name}: all orders up to so many deviations", coverage.complete)
     figures.add(f"{scope.name}: runs", coverage.runs)
     figures.add(f"{scope.name}: in all, with healing and judging", took_s, "s")
