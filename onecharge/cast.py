@@ -22,9 +22,15 @@ class Cast:
     """
 
     def __init__(
-        self, service_file: ServiceFile, file: ScenarioFile, label: str, seed: int
+        self,
+        service_file: ServiceFile,
+        file: ScenarioFile,
+        label: str,
+        seed: int,
+        *,
+        mark: str = "",
     ) -> None:
-        self.own = orders_of(service_file, label, file.orders, seed)
+        self.own = orders_of(service_file, label, file.orders, seed, mark=mark)
         self.billed: set[str] = set()
         self._beside: dict[tuple[int, int], Order] = {}
         serials = count(len(self.own) + 1)

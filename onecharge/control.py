@@ -68,7 +68,8 @@ async def clean_control(
     """
     began_s = time.monotonic()
     recorder = world.begin_history(name)
-    first, *others = orders_of(world.service_file, name, len(world.service_file.tenants), seed)
+    tenants = len(world.service_file.tenants)
+    first, *others = orders_of(world.service_file, name, tenants, seed, mark=world.mark)
     control = _Control(world, first, tell, recorder.records)
     async with ticking(world):
         await control.the_charge_succeeds()

@@ -57,7 +57,7 @@ class Play:
         self.label = label or scenario.name
         self.repeat = repeat
         self.bound_s = bound_s
-        self.cast = Cast(world.service_file, scenario.file, self.label, seed)
+        self.cast = Cast(world.service_file, scenario.file, self.label, seed, mark=world.mark)
         self.recorder = Recorder()
         self.world = world
         self._seed = seed

@@ -72,6 +72,7 @@ class Simulator:
         chains: bool | None = None,
         keys: Keys = "honoured",
         journal: JournalKind = "kept",
+        namespace: str = "",
     ) -> None:
         if dialect not in dialects():
             raise ValueError(f"no dialect {dialect!r}; there are {', '.join(dialects())}")
@@ -80,6 +81,7 @@ class Simulator:
         self.clock = VirtualClock(time_scale)
         self._journal_kind = journal
         self._keys: Keys = keys
+        self._namespace = namespace
         self._foreign_sink = sink
         self.journal = self._new_journal()
         self._together = together
@@ -278,6 +280,7 @@ class Simulator:
             dialects()[self.dialect],
             seed=self.seed,
             sink=self._app.watching(sink),
+            namespace=self._namespace,
             keys=self._keys,
             read_chain=self._read_chain,
         )

@@ -94,7 +94,10 @@ app.post("/topups", async (req, res) => {
 });
 
 app.get("/orders/:order", async (req, res) => {
-  const topups = await db.query("SELECT * FROM topups WHERE order_id = $1", [req.params.order]);
+  const topups = await db.query(
+    "SELECT * FROM topups WHERE order_id = $1 ORDER BY status = 'paid' DESC",
+    [req.params.order],
+  );
   const credits = await db.query(
     "SELECT c.cents FROM credits c JOIN topups t ON t.id = c.topup WHERE t.order_id = $1",
     [req.params.order],

@@ -275,7 +275,7 @@ class Stage:
         self._batches += 1
         label = f"explore-{self.scope.name}-{self._batches}"
         world = self._world
-        self._left = orders_of(world.service_file, label, self.batch, self._seed)
+        self._left = orders_of(world.service_file, label, self.batch, self._seed, mark=world.mark)
         family = family_of(self._left[0].reference)
         self._recorder = world.begin_histories({label: family})[label]
         self._watch = Watch()

@@ -13,9 +13,14 @@ from onecharge.service_file import ServiceFile
 _BASE_MINOR = 1_000
 
 
-def orders_of(service_file: ServiceFile, name: str, number: int, seed: int) -> list[Order]:
-    """Return ``number`` orders of the scenario ``name``, equal for equal seeds."""
-    chance = random.Random(f"{name}/{seed}")
+def orders_of(
+    service_file: ServiceFile, name: str, number: int, seed: int, *, mark: str = ""
+) -> list[Order]:
+    """Return ``number`` orders of the scenario ``name``, equal for equal seeds.
+
+    ``mark`` makes them others: a service that outlives a run remembers those that it has had.
+    """
+    chance = random.Random("/".join(filter(None, (name, str(seed), mark))))
     run = f"{chance.getrandbits(32):08x}"
     family = f"ord-{run}"
     tenants = list(service_file.tenants.items())

@@ -7,6 +7,7 @@ Rule 3: whatever was started is stopped, in the opposite order, however the run 
 """
 
 import sys
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -51,11 +52,15 @@ class World:
 
     ``values`` are what commands and URLs of the service file may name of the world, as
     ``{database_url}`` in the words of the service's driver; ``database_url`` is the same
-    database in PostgreSQL's own words. Both gates park where ``parking`` says.
+    database in PostgreSQL's own words. Both gates park where ``parking`` says. ``mark`` is in every
+    id that is made up here, if the service outlives the world and remembers those of others.
     """
 
-    def __init__(self, service_file: ServiceFile, folder: Path, seed: int) -> None:
+    def __init__(
+        self, service_file: ServiceFile, folder: Path, seed: int, *, mark: str = ""
+    ) -> None:
         self.service_file = service_file
+        self.mark = mark
         self.folder = folder
         self.histories = Histories(folder)
         self.simulator = Simulator(
@@ -66,6 +71,7 @@ class World:
             delivery_timeout_s=DELIVERY_TIMEOUT_S,
             token=service_file.provider.token,
             route=self._to_an_instance,
+            namespace=f"{mark}x" if mark else "",
         )
         self.services: Services
         self.session: aiohttp.ClientSession
@@ -158,7 +164,8 @@ async def standing(
         if gated:
             service_file = exploring(service_file)
         service = service_file.service
-        world = World(service_file, folder, seed)
+        mark = _mark_of(folder, gated=gated) if service.attached else ""
+        world = World(service_file, folder, seed, mark=mark)
         names = [ATTACHED] if service.attached else names_of(service)
         await _listen(world, names)
         stack.push_async_callback(world.simulator.stop)
@@ -207,6 +214,11 @@ async def standing(
             else f"service {service.name}: {len(names)} process(es) ready"
         )
         yield world
+
+
+def _mark_of(folder: Path, *, gated: bool) -> str:
+    """Return what tells the ids of a run from those of all runs before it: it has its folder."""
+    return f"{zlib.crc32(f'{folder.resolve().name}/{gated}'.encode()):08x}"
 
 
 async def _listen(world: World, names: Sequence[str]) -> None:

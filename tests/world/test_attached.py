@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from onecharge.service_file import ServiceFile, read_service_file
+from onecharge.world.orders import orders_of
 from onecharge.world.ports import free_port
 from onecharge.world.service import NotReady
 from onecharge.world.world import standing
@@ -80,6 +81,34 @@ async def test_a_token_opens_the_controls_of_a_provider_that_others_can_reach(
         url = world.values["provider_url"]
         assert await control(url) == 401
         assert await control(url, {"Authorization": f"Bearer {TOKEN}"}) == 200
+
+
+async def test_what_a_run_makes_up_no_run_before_it_has_made_up(
+    running: str, tmp_path: Path
+) -> None:
+    file = service_file(tmp_path, running, f"127.0.0.1:{free_port()}")
+    made = []
+    for run in ("run-1", "run-2"):
+        async with standing(file, tmp_path / run, seed=1) as world:
+            [order] = orders_of(file, "control", 1, 1, mark=world.mark)
+            url = f"{world.values['provider_url']}/v1/charges"
+            headers = {"Authorization": "Bearer shop", "Idempotency-Key": "k"}
+            async with world.session.post(
+                url, json={"amount_minor": 5, "currency": "EUR"}, headers=headers
+            ) as answer:
+                made.append((order.reference, order.key, (await answer.json())["id"]))
+
+    assert all(one != two for one, two in zip(*made, strict=True))
+
+
+async def test_every_address_has_its_turn(running: str, tmp_path: Path) -> None:
+    file = service_file(tmp_path, running, f"127.0.0.1:{free_port()}")
+    file = file.model_copy(
+        update={"service": file.service.model_copy(update={"urls": (running, f"{running}/b")})}
+    )
+
+    async with standing(file, tmp_path / "run", seed=1) as world:
+        assert [world.services.next_url() for _ in range(3)] == [running, f"{running}/b", running]
 
 
 async def test_an_address_that_is_taken_is_the_files_mistake(running: str, tmp_path: Path) -> None:
