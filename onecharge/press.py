@@ -79,7 +79,8 @@ class Order:
 
     ``captured``, ``headers`` and ``cookies`` are what its customer was given on the way;
     ``trouble`` is why its customer could not even press, in one sentence, and ``waited_s`` for how
-    long it has asked again and again how a pending charge went.
+    long it has asked again and again how a pending charge went. ``keys_since_s`` is when the life
+    of each key began.
     """
 
     serial: int
@@ -100,6 +101,7 @@ class Order:
     trouble: str | None = None
     waited_s: float = 0.0
     operations: list[Operation] = field(default_factory=list)
+    keys_since_s: dict[str | None, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Order {self.reference} {self.amount_minor} {self.currency} {self.outcome}>"

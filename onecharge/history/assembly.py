@@ -17,17 +17,15 @@ be missing, for whoever writes a history:
 | judge   | run              | exercises             | invariants that it was planned to exercise |
 | judge   | belief           | refunded_minor        | what the service says it gave back         |
 | judge   | belief           | effects_by_event      | how many effects each event had, by its id |
-| judge   | books            | account, currency,    | a balance that the service keeps           |
-|         |                  | balance_minor         |                                            |
-| judge   | expired          |                       | keys from before are beyond their          |
-|         |                  |                       | documented retention                       |
+| judge   | expired          |                       | what was sent for the order before is      |
+|         |                  |                       | beyond the documented retention of its key |
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from onecharge.history.case import Case
-from onecharge.history.judge_lane import belief_in, books_in, convergence_in, run_in
+from onecharge.history.judge_lane import belief_in, convergence_in, run_in
 from onecharge.history.records import Record
 from onecharge.history.story import (
     Answer,
@@ -272,14 +270,11 @@ class Assembly:
         if record.order is not None:
             self._story(record.order).beliefs.append(belief_in(record))
 
-    def balance(self, record: Record) -> None:
-        self.case.books.append(books_in(record))
-
     def scatter(self, record: Record) -> None:
         self.case.hosts = tuple(str(host) for host in record.value.get("hosts", ()))
 
     def expire(self, record: Record) -> None:
-        self.case.expiries.append(record.index)
+        self.case.expiries.setdefault(record.order or "", []).append(record.index)
 
     def unbalanced(self, record: Record) -> None:
         says = record.value.get("says", "it does not balance")
@@ -322,7 +317,6 @@ _TAKES: Final[dict[tuple[str, str, str], Callable[[Assembly, Record], None]]] = 
     ("judge", "unknown", "clock"): Assembly.scatter,
     ("judge", "invoke", "expired"): Assembly.expire,
     ("judge", "read", "belief"): Assembly.believed,
-    ("judge", "read", "books"): Assembly.balance,
 }
 
 

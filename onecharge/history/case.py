@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from onecharge.history.attribution import Attribution
-from onecharge.history.story import Books, Call, Charge, Event, Firing, OrderStory
+from onecharge.history.story import Call, Charge, Event, Firing, OrderStory
 
 CAPABILITIES: Final = frozenset(
     {
@@ -78,8 +78,9 @@ class Convergence:
 class Case:
     """All that the history tells. ``sent`` are the orders that some client sent.
 
-    ``unattributed`` are real charges of no known order, ``expiries`` the places from which on the
-    service may forget the keys of before, ``hosts`` those whose records have no common order.
+    ``unattributed`` are real charges of no known order, ``expiries`` for each order the places from
+    which on the service may forget its keys of before, ``hosts`` those whose records have no common
+    order.
     """
 
     run: Run = field(default_factory=Run)
@@ -95,8 +96,7 @@ class Case:
     unattributed: tuple[Charge, ...] = ()
     converged: Convergence | None = None
     overdue: Convergence | None = None
-    books: list[Books] = field(default_factory=list)
-    expiries: list[int] = field(default_factory=list)
+    expiries: dict[str, list[int]] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     ledger_trouble: list[str] = field(default_factory=list)
     began_ns: int = 0
@@ -116,9 +116,9 @@ class Case:
         """Whether the run came to its end, where the service was asked what it believes."""
         return "read" in self.phases
 
-    def life_at(self, place: int) -> int:
-        """Return how often keys have expired by a place: which life of a key that is."""
-        return bisect_left(self.expiries, place) if self.expiries else 0
+    def life_at(self, place: int, story: OrderStory) -> int:
+        """Return how often an order's key has expired by a place: which life of it that is."""
+        return bisect_left(self.expiries.get(story.order, ()), place) if self.expiries else 0
 
     @property
     def at_rest(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from onecharge.history.case import CAPABILITIES, Convergence, Run
 from onecharge.history.records import Record
-from onecharge.history.story import Belief, Books
+from onecharge.history.story import Belief
 
 
 def run_in(value: Mapping[str, Any]) -> Run:
@@ -48,17 +48,6 @@ def belief_in(record: Record) -> Belief:
         refunds=value.get("refunds"),
         refunded_minor=value.get("refunded_minor"),
         effects_by_event=value.get("effects_by_event"),
-    )
-
-
-def books_in(record: Record) -> Books:
-    """Return the balance that the service keeps for an account."""
-    value = record.value
-    return Books(
-        index=record.index,
-        account=str(value.get("account", "")),
-        currency=str(value.get("currency", "")),
-        balance_minor=value.get("balance_minor", 0),
     )
 
 

@@ -254,15 +254,6 @@ class Belief(msgspec.Struct, frozen=True, gc=False):
     effects_by_event: Mapping[str, int] | None = None
 
 
-class Books(msgspec.Struct, frozen=True, gc=False):
-    """The balance that the service keeps for one account, when it was asked for it."""
-
-    index: int
-    account: str
-    currency: str
-    balance_minor: int
-
-
 class Firing(msgspec.Struct, frozen=True, gc=False):
     """A rule of the plan did its work."""
 

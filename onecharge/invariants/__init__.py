@@ -24,7 +24,7 @@ One mistake often breaks several claims; the first in rank is its headline. Wher
 | a charge begun after it                         | no_zombie_charge            |
 | money given back that nobody asked for          | refunds_never_exceed        |
 | the credits of an order, in number and in sum   | one_effect_per_event        |
-| refunds, balances, and the totals of a run      | books_agree                 |
+| refunds, and the totals of a run                | books_agree                 |
 | an order or an event that never comes to an end | every_order_settles         |
 | a known event that is refused for ever          | duplicates_are_acknowledged |
 """

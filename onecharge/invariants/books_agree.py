@@ -1,11 +1,10 @@
 """When all is settled, the service's books and the provider's ledger come to the same.
 
 Counted over the whole run, so that nothing can be booked under the wrong order unseen: charges,
-what they come to, what was given back, and the balances of accounts. How often one order was
-credited, and why, is ``one_effect_per_event``'s to tell.
+what they come to, and what was given back. How often one order was credited, and why, is
+``one_effect_per_event``'s to tell.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from onecharge.history.case import Case
@@ -13,7 +12,6 @@ from onecharge.history.evidence import three_sides
 from onecharge.history.judgement import (
     API_TO_PROVIDER,
     PROVIDER_TO_RECEIVER,
-    Evidence,
     Judgement,
     Violation,
     money,
@@ -32,7 +30,7 @@ _SHOWN = 3
 
 
 def judge(case: Case) -> Judgement:
-    """Add up both sides, order by order and account by account."""
+    """Add up both sides, order by order."""
     if not case.at_rest or case.unattributed:  # then every sum is in doubt
         return Judgement.of(judged=0)
     judged = 0
@@ -45,8 +43,7 @@ def judge(case: Case) -> Judgement:
         if found := _difference(story, belief):
             differing.setdefault(story.currency, []).append((story, *found))
     violations = [_violation(currency, found) for currency, found in differing.items()]
-    violations += _balances(case)
-    return Judgement.of(judged=judged + len(case.books), violations=violations)
+    return Judgement.of(judged=judged, violations=violations)
 
 
 def _difference(story: OrderStory, belief: Belief) -> tuple[str, int] | None:
@@ -84,29 +81,3 @@ def _violation(currency: str, differing: list[tuple[OrderStory, str, int]]) -> V
         at_risk_minor=sum(amount for _, _, amount in differing),
         currency=currency,
     )
-
-
-def _balances(case: Case) -> Iterator[Violation]:
-    if not case.books:
-        return
-    kept: dict[tuple[str, str], int] = {}
-    for story in case.orders.values():
-        for account in story.customers:
-            place = account, story.currency.upper()
-            kept[place] = kept.get(place, 0) + story.kept_minor
-    for books in case.books:
-        held = kept.get((books.account, books.currency.upper()), 0)
-        if books.balance_minor != held:
-            ours, theirs = money(held, books.currency), money(books.balance_minor, books.currency)
-            yield Violation(
-                order=None,
-                says=f"{books.account} has {theirs} by the service's books, and {ours} was taken",
-                evidence=(
-                    Evidence(books.index, "service", f"balance of {books.account}: {theirs}"),
-                ),
-                boundary=PROVIDER_TO_RECEIVER,
-                guard=_GUARD,
-                cause="a balance was read, added to and written back while another did the same",
-                at_risk_minor=abs(held - books.balance_minor),
-                currency=books.currency,
-            )

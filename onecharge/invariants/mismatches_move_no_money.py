@@ -52,14 +52,14 @@ def at_once(case: Case, story: OrderStory) -> Violation | None:
 
 def _first_of_its_key(case: Case, story: OrderStory, attempt: Attempt) -> Attempt | None:
     """Return the honest request that the service had taken, if it said so."""
-    life = case.life_at(attempt.invoked)
+    life = case.life_at(attempt.invoked, story)
     taken = (
         other
         for other in story.attempts
         if (other.key, other.tenant) == (attempt.key, attempt.tenant)
         and not other.other_body
         and other.outcome in _TAKEN
-        and case.life_at(other.invoked) == life
+        and case.life_at(other.invoked, story) == life
     )
     return min(taken, key=lambda other: other.ended, default=None)
 

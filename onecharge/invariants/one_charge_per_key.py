@@ -64,7 +64,7 @@ def _too_many(case: Case, story: OrderStory) -> list[Charge]:
     """Return the charges of the first life of its key in which there were more than allowed."""
     lives: dict[int, list[Charge]] = {}
     for charge in story.real_charges:
-        lives.setdefault(case.life_at(charge.created), []).append(charge)
+        lives.setdefault(case.life_at(charge.created, story), []).append(charge)
     for life, real in lives.items():
         counted = enumerate(real, start=1)
         if any(number > _allowed(case, story, life, charge) for number, charge in counted):
@@ -77,7 +77,7 @@ def _allowed(case: Case, story: OrderStory, life: int, last: Charge) -> int:
     sent = [
         attempt
         for attempt in story.attempts
-        if case.life_at(attempt.invoked) == life
+        if case.life_at(attempt.invoked, story) == life
         and (case.hosts or attempt.invoked < last.created)  # a key that comes later excuses nothing
     ]
     if _PER_ORDER in case.run.claims or all(attempt.variant != "new_key" for attempt in sent):
@@ -91,7 +91,7 @@ def _keys(case: Case) -> Iterator[Violation]:
     shared: dict[tuple[str | None, str, int], list[OrderStory]] = {}
     for story in case.sent:
         if (key := _only_key(story)) is not None:
-            use = story.tenant, key, case.life_at(story.attempts[0].invoked)
+            use = story.tenant, key, case.life_at(story.attempts[0].invoked, story)
             first = firsts.setdefault(use, story)
             if first is not story:
                 shared.setdefault(use, [first]).append(story)

@@ -71,7 +71,7 @@ def at_once(case: Case, story: OrderStory) -> Violation | None:
 def _by_key(case: Case, story: OrderStory) -> list[list[Attempt]]:
     lives: dict[tuple[str | None, str | None, int], list[Attempt]] = {}
     for attempt in story.attempts:
-        life = (attempt.tenant, attempt.key, case.life_at(attempt.invoked))
+        life = (attempt.tenant, attempt.key, case.life_at(attempt.invoked, story))
         lives.setdefault(life, []).append(attempt)
     return list(lives.values())
 

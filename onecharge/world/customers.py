@@ -29,6 +29,7 @@ from onecharge.press import (
     missing,
     prepared,
 )
+from onecharge.retention import note_a_new_life
 from onecharge.scenario_file import Customer
 from onecharge.service_file import Browser, Poll, Request, ServiceFile
 from onecharge.templates import filled_text
@@ -128,6 +129,8 @@ class Customers:
         attempt, (url, session) = next(order.attempts), next(self._connections)
         values = values_of(order, press, self._file, attempt)
         request = jittered(order.request(charge, values), variant, attempt)
+        retention_s, now_s = self._file.provider.retention_s, time.monotonic()
+        note_a_new_life(self._sink, order, values["key"], retention_s=retention_s, now_s=now_s)
         cause = self._sink(
             invocation(lane, order, url, sent=values, variant=variant, attempt=attempt)
         )

@@ -217,9 +217,9 @@ class Tale:
         for name in names:
             self.judge("invoke", "phase", phase=name)
 
-    def keys_expire(self) -> None:
-        """Let the documented retention of the service's keys go by."""
-        self.judge("invoke", "expired")
+    def key_expires(self, order: str) -> None:
+        """Let the documented retention of an order's key go by."""
+        self._write("judge", "invoke", {"what": "expired"}, order)
 
     def settles(self) -> None:
         """Heal, converge, keep quiet, and come to the reading."""

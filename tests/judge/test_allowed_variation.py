@@ -100,7 +100,7 @@ def test_an_error_may_be_kept_for_a_while_if_the_key_can_still_finish(
 
 def test_after_its_documented_retention_a_key_may_be_executed_again(tale: "Tale") -> None:
     tale.hears(tale.pays("ord-1", "up-1"))
-    tale.keys_expire()
+    tale.key_expires("ord-1")
     tale.hears(tale.pays("ord-1", "up-2"))
     tale.settles()
     tale.believes("ord-1", effects=2, effects_minor=1000)
@@ -110,7 +110,7 @@ def test_after_its_documented_retention_a_key_may_be_executed_again(tale: "Tale"
 
 def test_a_key_in_its_second_life_is_charged_once_all_the_same(tale: "Tale") -> None:
     tale.pays("ord-1", "up-1")
-    tale.keys_expire()
+    tale.key_expires("ord-1")
     tale.pays("ord-1", "up-2")
     tale.pays("ord-1", "up-3")
 

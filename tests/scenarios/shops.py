@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 from aiohttp import web
@@ -27,7 +28,8 @@ KEYED = {"Idempotency-Key": "{key}"}
 class Shop:
     """It charges each order once; ``hears_first`` says that it believes nothing but events.
 
-    ``by_key`` says that it charges each key, whatever order it comes for.
+    ``by_key`` says that it charges each key, whatever order it comes for; ``forgets`` that it has
+    forgotten a key whenever one comes.
 
     The first ``deaf`` deliveries find nobody. ``marks_first`` says that it writes an event down,
     thinks about it for a while, and drops it if its sender hangs up meanwhile.
@@ -38,6 +40,7 @@ class Shop:
     captures: bool = False
     deaf: int = 0
     by_key: bool = False
+    forgets: bool = False
     provider: str = ""
     sales: dict[str, dict[str, Any]] = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
@@ -68,7 +71,11 @@ class Shop:
             self.sales[event["data"]["charge"]["reference"]]["status"] = "succeeded"
 
     async def pay(self, key: str, wish: dict[str, Any]) -> web.Response:
-        if self.by_key and self.sales.get(wish["reference"], {}).get("key") != key:
+        if self.forgets:
+            key = uuid4().hex
+        if self.forgets or (
+            self.by_key and self.sales.get(wish["reference"], {}).get("key") != key
+        ):
             self.sales.pop(wish["reference"], None)
         sale = self.sales.setdefault(wish["reference"], {"key": key, "status": "pending"})
         if "charge" not in sale:
@@ -96,7 +103,13 @@ class Shop:
 
 @asynccontextmanager
 async def played(
-    shop: Shop, folder: Path, *, bound_s: float = 6.0, claims: Sequence[Claim] = (), **plan: Any
+    shop: Shop,
+    folder: Path,
+    *,
+    bound_s: float = 6.0,
+    claims: Sequence[Claim] = (),
+    retention_s: float | None = None,
+    **plan: Any,
 ) -> AsyncIterator[tuple[Play, int]]:
     """Play a scenario to the shop, up to the last reading; and say where its healing began."""
     runner = web.ServerRunner(web.Server(shop, handler_cancellation=shop.marks_first))
@@ -110,7 +123,12 @@ async def played(
         file = ServiceFile.model_validate(
             {
                 "service": {"name": "shop", "urls": [f"http://127.0.0.1:{runner.addresses[0][1]}"]},
-                "provider": {"dialect": "generic", "listen": listen, "key": "shop"},
+                "provider": {
+                    "dialect": "generic",
+                    "listen": listen,
+                    "key": "shop",
+                    "retention_s": retention_s,
+                },
                 "charge": {"path": "/pay", "headers": KEYED, "json": wish},
                 "capture": capture,
                 "read": {"path": "/sales/{order}", "status": "$.status", "charge": "$.charge"},
