@@ -23,10 +23,10 @@ from onecharge import first_steps
 from onecharge.catalogues import table_of
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
+from onecharge.explored import Parts
 from onecharge.exploring.batches import is_batch
 from onecharge.exploring.counterexample import is_counterexample, read_counterexample
 from onecharge.exploring.exploration import Budget, Exploration
-from onecharge.exploring.explored import Parts
 from onecharge.exploring.repetition import Repetition
 from onecharge.exploring.troubles import Troubles
 from onecharge.loops import run_to_end

@@ -176,10 +176,8 @@ def lacking_for(
     scenario: Scenario, service_file: ServiceFile, *, own_database: bool
 ) -> tuple[str, ...]:
     """Return what it would take to play a scenario, and a service or its world has not."""
-    there = service_file.capabilities.model_dump() | {"own_database": own_database}
-    there["refunds"] &= service_file.refund is not None
+    there = service_file.abilities.model_dump() | {"own_database": own_database}
     there["invoices"] &= dialects()[service_file.provider.dialect].bills
-    there["tenants"] &= len(service_file.tenants) > 1
     there |= {claim: claim in service_file.claims for claim in get_args(Claim)}
     presses = (step.variant for step in scenario.file.steps if isinstance(step, PressAgain))
     unlike = (f"{each}: {why}" for each in presses if (why := why_not(each, service_file)))

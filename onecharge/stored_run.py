@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from onecharge.explored import Part, parts_in
 from onecharge.exploring.batches import gathered, natural
-from onecharge.exploring.explored import Part, parts_in
 from onecharge.history.reading import HistoryError, merge, read_history, read_segment
 from onecharge.history.records import Record
 from onecharge.verdict import RunVerdict, ScenarioVerdict, combine, judge_scenario, not_applicable

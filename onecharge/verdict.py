@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from onecharge.explaining.causes import sharpened
-from onecharge.exploring.explored import Discovery, Part
+from onecharge.explored import Discovery, Part
 from onecharge.history.assembly import case_of
 from onecharge.history.attribution import HOW_TO_TIE, TieRule
 from onecharge.history.buckets import Bucket, buckets

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from onecharge.control import ControlFailed, Passed, clean_control
+from onecharge.explored import Part
 from onecharge.exploring.batches import gathered
-from onecharge.exploring.explored import Part
 from onecharge.phases import Play, lacking_for, perform
 from onecharge.scenario_file import Scenario, library
 from onecharge.side_by_side import arranged, money_of_nobody, to_be_confirmed

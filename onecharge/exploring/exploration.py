@@ -18,7 +18,7 @@ from onecharge.engine.explorer import Coverage, Found, Ran, explored
 from onecharge.engine.listening import LISTEN_S
 from onecharge.engine.stage import SCOPES, Scope, Stage, kind_of
 from onecharge.engine.tape import Tape
-from onecharge.exploring.explored import Clock, Discovery, Part, Parts
+from onecharge.explored import Clock, Discovery, Part, Parts
 from onecharge.exploring.showing import Showing, dies
 from onecharge.targets import Target
 from onecharge.verdict import ScenarioVerdict

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from onecharge.exploring.explored import Discovery
+from onecharge.explored import Discovery
 from onecharge.report.pytest_file import TEST_FILE, pytest_text
 from onecharge.report.written import write_whole
 

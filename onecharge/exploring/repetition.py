@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from onecharge.engine.chooser import Replay
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
+from onecharge.explored import Discovery, Part, Parts
 from onecharge.exploring.counterexample import Counterexample
-from onecharge.exploring.explored import Discovery, Part, Parts
 from onecharge.targets import Target
 from onecharge.world.world import World
 

@@ -19,9 +19,9 @@ from onecharge.engine.shrinking import Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, Scope, Stage
 from onecharge.engine.tape import Tape
 from onecharge.explaining.explanation import divergence
+from onecharge.explored import Discovery
 from onecharge.exploring.batches import BATCHES
 from onecharge.exploring.counterexample import counterexample_of
-from onecharge.exploring.explored import Discovery
 from onecharge.exploring.kept import FILE, kept
 from onecharge.exploring.late_kinds import shrunk_in_batches
 from onecharge.targets import Target

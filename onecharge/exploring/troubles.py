@@ -17,9 +17,9 @@ from onecharge.combinations.levels import Combinations, Level
 from onecharge.combinations.smallest import Smallest, smallest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.shrinking import MOST_REPEATS
+from onecharge.explored import Clock, Discovery, Part, Parts
 from onecharge.exploring.batches import BATCHES
 from onecharge.exploring.exploration import Budget
-from onecharge.exploring.explored import Clock, Discovery, Part, Parts
 from onecharge.exploring.kept import FILE, kept
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario

@@ -21,7 +21,7 @@ from typing import Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from onecharge.exploring.explored import Part
+from onecharge.explored import Part
 from onecharge.history.judgement import Violation
 from onecharge.invariants import invariants
 from onecharge.report.foreign_text import visible

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onecharge.explaining.explanation import Argument, explained
-from onecharge.exploring.explored import Part
+from onecharge.explored import Part
 from onecharge.history.assembly import case_of
 from onecharge.history.buckets import Bucket
 from onecharge.history.case import Case

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from onecharge.exploring.explored import Discovery
+from onecharge.explored import Discovery
 from onecharge.report.findings import (
     Finding,
     doubts,

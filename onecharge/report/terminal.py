@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onecharge.exploring.explored import Discovery, Part
+from onecharge.explored import Discovery, Part
 from onecharge.history.judgement import Verdict
 from onecharge.report.findings import (
     Finding,

@@ -111,6 +111,17 @@ class ServiceFile(Section):
     claims: tuple[Claim, ...] = ()
     """What it is held to beyond what is usual, as that an order is charged once under any keys."""
 
+    @property
+    def abilities(self) -> Capabilities:
+        """Return its capabilities, without what the rest of the file leaves nobody able to ask."""
+        impossible = {
+            "restartable": self.service.attached,  # nobody can kill it or start it again
+            "refunds": self.refund is None,  # nobody knows how to ask for one
+            "tenants": len(self.tenants) == 1,  # with nobody's keys could its own be mixed up
+        }
+        absent = dict.fromkeys((name for name, is_so in impossible.items() if is_so), False)
+        return self.capabilities.model_copy(update=absent)
+
     @model_validator(mode="after")
     def _attached_or_not(self) -> Self:
         if self.service.attached:
@@ -225,14 +236,9 @@ def service_file_of(text: str, path: Path) -> ServiceFile:
         line = line_of(text, ("service", "folder"))
         raise FileError.at(path, line, "service.folder", f"no such folder: {folder}")
     service = service_file.service.model_copy(update={"folder": folder.resolve()})
-    capabilities = service_file.capabilities
-    if service.attached:  # nobody can kill it or start it again
-        capabilities = capabilities.model_copy(update={"restartable": False})
-    if service_file.refund is None:  # nobody knows how to ask for one
-        capabilities = capabilities.model_copy(update={"refunds": False})
-    if len(service_file.tenants) == 1:  # nobody is there whose keys could be mixed up with its own
-        capabilities = capabilities.model_copy(update={"tenants": False})
-    return service_file.model_copy(update={"service": service, "capabilities": capabilities})
+    return service_file.model_copy(
+        update={"service": service, "capabilities": service_file.abilities}
+    )
 
 
 def _refuse_secrets(text: str, path: Path) -> None:

@@ -52,6 +52,10 @@ OFFENCES = {
         "onecharge/engine/stage.py",
         "from onecharge.exploring import batches",
     ),
+    "A verdict comes from histories: it knows nobody who plays, explores or reports": (
+        "onecharge/verdict.py",
+        "from onecharge.exploring import batches",
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from onecharge.exploring.explored import parts_in
+from onecharge.explored import parts_in
 from onecharge.history.reading import read_history
 from onecharge.stored_run import VERDICT, stored_run
 from onecharge.world.supervising import MARK

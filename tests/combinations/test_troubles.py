@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from onecharge.control import clean_control
+from onecharge.explored import Part, Parts
 from onecharge.exploring.exploration import Budget
-from onecharge.exploring.explored import Part, Parts
 from onecharge.exploring.troubles import Troubles
 from onecharge.report.pytest_file import TEST_FILE
 from onecharge.scenario_file import read_scenario_file

@@ -12,9 +12,9 @@ from onecharge.control import clean_control
 from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES
+from onecharge.explored import Part, Parts, parts_in
 from onecharge.exploring.counterexample import Counterexample, counterexample_of
 from onecharge.exploring.exploration import Budget, Exploration
-from onecharge.exploring.explored import Part, Parts, parts_in
 from onecharge.exploring.repetition import REPEATS, Repetition
 from onecharge.stored_run import StoredRun
 from onecharge.targets import Target, target

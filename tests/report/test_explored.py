@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from onecharge.explored import Discovery, Part, parts_in, unexplored, write_parts
 from onecharge.exploring.batches import gathered, natural
-from onecharge.exploring.explored import Discovery, Part, parts_in, unexplored, write_parts
 from onecharge.report import Terminal
 from onecharge.report.html import page_html
 from onecharge.report.junit import junit_text

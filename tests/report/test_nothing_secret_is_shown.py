@@ -8,8 +8,8 @@ import pytest
 
 from onecharge.engine.retold import Deviation, Step
 from onecharge.engine.stage import SCOPES
+from onecharge.explored import EXPLORED, Discovery, Part, write_parts
 from onecharge.exploring.counterexample import counterexample_of
-from onecharge.exploring.explored import EXPLORED, Discovery, Part, write_parts
 from onecharge.report.foreign_text import code_in_markdown, in_markdown, visible
 from onecharge.report.json_file import json_text
 from onecharge.report.junit import junit_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onecharge.exploring.explored import Discovery, Part
+from onecharge.explored import Discovery, Part
 from onecharge.scenario_file import named_scenario
 from onecharge.stored_run import stored_run
 from onecharge.targets import Target, target
