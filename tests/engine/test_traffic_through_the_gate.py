@@ -379,6 +379,22 @@ async def test_tls_without_asking_is_refused_by_name(database_url: str) -> None:
         await gate.close()
 
 
+@pytest.mark.skipif(psycopg.pq.version() < 170_000, reason="libpq knows no direct TLS")
+async def test_a_driver_that_speaks_tls_without_asking_is_told_how_to_connect(
+    database_url: str,
+) -> None:
+    gate = PostgresGate(database_url)
+    await gate.open()
+    try:
+        with pytest.raises(psycopg.OperationalError, match="handshake failure"):
+            await AsyncConnection.connect(
+                gate.url(database_url), sslmode="require", sslnegotiation="direct"
+            )
+        assert "let its driver connect with the URL that it is given" in gate.complaints[0]
+    finally:
+        await gate.close()
+
+
 async def test_who_speaks_something_else_is_named(database_url: str) -> None:
     gate = PostgresGate(database_url)
     await gate.open()
