@@ -51,6 +51,7 @@ async def test_a_hard_race_is_found_and_explained(
     assert (why.divergence is None) == (not coverage.orders)  # a late probe is none of the orders
 
 
+@pytest.mark.museum  # whoever waits in a process's memory is told by silence, which takes its time
 async def test_processes_at_one_address_are_both_reached(
     postgres: Postgres, tmp_path: Path
 ) -> None:
