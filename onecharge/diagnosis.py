@@ -233,24 +233,31 @@ def of_nothing_found(file: ServiceFile, found: str) -> str:
 
 
 def of_the_belief_after_a_refund(order: Order, belief: Belief) -> str | None:
-    """Say in what the service disagrees about an order whose money was given back, or None."""
+    """Say in what the service disagrees about an order whose money was given back, or None.
+
+    Who books more than there was may well do so: that is for the judge, and no misunderstanding.
+    """
     after = "once its money was given back"
     if belief.error:
         return f"{after}, {belief.error}"
     if belief.status not in {None, "succeeded", "refunded"}:
         return f"[read] finds the order {belief.status} {after}, expected succeeded or refunded"
-    if belief.effects not in {None, 1} or belief.effects_minor not in {None, order.amount_minor}:
+    if belief.effects == 0 or _less(belief.effects_minor, order):
         return (
             f"[effects] finds {belief.effects} effect(s) of one plain order {after}, worth "
             f"{belief.effects_minor}; expected the credit alone, as before: say in each, or in "
             "sql, which entries are credits, and read what was given back by read.refunded_minor"
         )
-    if belief.refunded_minor not in {None, order.amount_minor}:
+    if _less(belief.refunded_minor, order):
         return (
             f"[read] refunded_minor finds {belief.refunded_minor} {after}, expected "
             f"{order.amount_minor}: is it in minor units, and positive?"
         )
     return None
+
+
+def _less(minor: int | None, order: Order) -> bool:
+    return minor is not None and minor < order.amount_minor
 
 
 def of_the_tick(records: Sequence[Record]) -> str | None:

@@ -127,8 +127,11 @@ class Desk:
         order = request.query.get("order")
         if not order:
             raise RefusedError(problem(400, "bad_request", "name an order: /charges?order=…"))
-        charges = await self.store.charges_for(tenant_of(request), order)
-        return written(answer(200, {"data": [shown(charge) for charge in charges]}))
+        tenant = tenant_of(request)
+        charges = await self.store.charges_for(tenant, order)
+        back = await self.store.given_back(tenant, order)
+        data = [shown(each) | {"refunded_minor": back.get(each.id, 0)} for each in charges]
+        return written(answer(200, {"data": data}))
 
     async def ledger(self, request: web.Request) -> web.Response:
         customer = request.match_info["customer"]

@@ -50,6 +50,19 @@ class Database:
         """Return the charges for an order, the latest first."""
         return await self._read(operations.c.tenant == tenant, operations.c.order == order)
 
+    async def given_back(self, tenant: str, order: str) -> dict[str, int]:
+        """Return what is booked as given back of each of an order's charges, by their ids."""
+        charge = operations.c.id
+        booked = (
+            select(charge, func.sum(ledger.c.amount_minor))
+            .join(operations, charge == ledger.c.charge_id)
+            .where(operations.c.tenant == tenant, operations.c.order == order)
+            .where(ledger.c.kind == "refund")
+            .group_by(charge)
+        )
+        async with self.transaction() as connection:
+            return {id_: int(minor) for id_, minor in (await connection.execute(booked)).all()}
+
     async def entries(self, tenant: str, customer: str) -> Sequence[RowMapping]:
         """Return all entries of a customer's account, the first first."""
         name = account(customer)

@@ -14,6 +14,7 @@ from onecharge.history.judgement import (
     API_TO_PROVIDER,
     CLIENT_TO_API,
     GUARDS,
+    PROVIDER_TO_RECEIVER,
     Boundary,
     Judgement,
     Violation,
@@ -76,9 +77,7 @@ def _too_much(story: OrderStory, believed: int) -> Iterator[Violation]:
         yield _violation(
             story,
             f"{story.order}: the service believes it gave back {says}",
-            CLIENT_TO_API,
-            "two refunds were checked against the same balance",
-            _BOOKS_GUARD,
+            *_where_booked(story, asked=asked, taken=taken, given=given),
             at_risk_minor=believed - taken,
         )
 
@@ -108,6 +107,22 @@ def _where(story: OrderStory, *, same_key: bool) -> tuple[Boundary, str, str]:
     if same_key:
         cause = "one refund was sent to the provider again, without a key that it honoured"
     return API_TO_PROVIDER, cause, GUARDS[API_TO_PROVIDER]
+
+
+def _where_booked(
+    story: OrderStory, *, asked: int, taken: int, given: int
+) -> tuple[Boundary, str, str]:
+    """Tell two refunds that found room for both from one that was booked as often as told."""
+    told = any(
+        "refund" in event.type and delivery.acknowledged
+        for event in story.events
+        for delivery in event.attempts
+    )
+    if given and asked <= taken and told:
+        cause = "one refund was booked more than once: by its answer and by its events"
+        guard = "book a refund once by its own id, under a unique index, whoever tells of it"
+        return PROVIDER_TO_RECEIVER, cause, guard
+    return CLIENT_TO_API, "two refunds were checked against the same balance", _BOOKS_GUARD
 
 
 def _violation(

@@ -47,6 +47,16 @@ async def test_a_charge_that_is_then_called_refunded_went_through(tmp_path: Path
     assert steps[-1] == "read back after it: refunded, 1 effect(s)"
 
 
+async def test_who_credits_a_refund_again_is_left_to_the_judge(tmp_path: Path) -> None:
+    def books(sale: Sale) -> Sale:
+        credit = {"cents": sale["cents"]}
+        return booked(sale) | {"credits": [credit, credit] if sale["given"] else [credit]}
+
+    steps = await control(tmp_path, Tiny(books=books), REFUNDS)
+
+    assert steps[-1] == "read back after it: succeeded, 2 effect(s)"
+
+
 async def test_what_was_authorised_is_captured(tmp_path: Path) -> None:
     steps = await control(tmp_path, Tiny(passes_on=authorised), CAPTURES)
 

@@ -96,6 +96,22 @@ def test_more_booked_as_given_back_than_was_taken_is_seen(tale: "Tale") -> None:
     assert violation.at_risk_minor == 300
 
 
+def test_one_refund_that_was_booked_with_every_event_is_the_receivers(tale: "Tale") -> None:
+    charge = tale.pays("ord-1")
+    tale.told(tale.asks_back("ord-1", 500))
+    tale.refunds(charge, 500)
+    for _ in range(2):
+        tale.answered(tale.delivers(tale.event(charge, "charge.refunded")), status=200)
+    tale.believes("ord-1", refunded_minor=1_000)
+
+    [violation] = judge(tale.case()).violations
+
+    assert violation.boundary == "provider → webhook receiver"
+    assert (
+        violation.cause == "one refund was booked more than once: by its answer and by its events"
+    )
+
+
 def test_without_refunds_there_is_nothing_to_judge(tale: "Tale") -> None:
     tale.pays("ord-1")
     tale.told(tale.asks_how("ord-1"))
