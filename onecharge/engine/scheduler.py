@@ -4,15 +4,14 @@ The loop: wait until nothing moves, ask the chooser which parked event goes on, 
 
 Rule 1: nothing moves when every operation under way is accounted for: one of its events is
         parked, or a statement of it waits for a lock. Where that cannot be told, silence is
-        waited for; how often is part of the course, and the wait adapts to this machine. Who was
-        silent once, as behind a lock in the service's memory, is waited for less from then on.
+        waited for (``silence.py``); how often is part of the course.
         Whoever was blocked and is woken moves next, alone and unasked, before anything is chosen.
         Once several were let go at once, whose an event is cannot be told: events are counted.
 Rule 2: the boring choice goes on with what moved last, so that operations run one after the
         other, and a deviation is a change of who runs. Of events that came together, the lanes'
         names decide.
-Rule 3: nothing is parked for longer than ``patience_s``, which is below every declared timeout.
-        If it would be, everything is let go and the course is *hurried*: it counts as a sample.
+Rule 3: nothing is parked for longer than there is ``patience`` (``patience.py``). If it would be,
+        everything is let go and the course is *hurried*: it counts as a sample.
         An operation that waits by choice (``waits_s``) is no part of that.
 Rule 4: with what is chosen to go on, something may go wrong instead (``moves.py``): that is asked
         apart, and only where there is a choice. Whoever hangs up leaves a chain without an end
@@ -29,20 +28,15 @@ from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
 from onecharge.engine.course import Course, Operation, as_they_happened
 from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking, Place
+from onecharge.engine.patience import Patience
+from onecharge.engine.silence import LITTLE_S, Silence
 
 _LOOK_AGAIN_S: Final = 0.001
 ASKED_AGAIN: Final = 4
 """Whoever says the same thing more often than this is taken to wait for somebody else."""
-SILENCE_S: Final = 0.03
-"""What is taken for rest where nothing but silence can tell it, to begin with."""
-_LONGEST_SILENCE_S: Final = 0.25
-_GAPS: Final = 4
 
 GOES_ON: Final = "goes on"
 """The boring alternative to every move."""
-
-LEFT_ALONE_S: Final = 0.05
-"""For so long is waited for who was silent before, and what a service does for nobody any more."""
 
 
 async def _nobody() -> Collection[str]:
@@ -52,7 +46,6 @@ async def _nobody() -> Collection[str]:
 class Scheduler:
     """Runs operations so that one boundary event happens at a time.
 
-    ``silence_s`` adapts; whoever makes the next run on this machine may begin with it.
     ``blocked`` tells which chains have a statement that waits for a lock, ``busy`` how many
     deliveries were released and have not ended. ``offered`` tells which events may be chosen:
     others stay parked till the end. ``moves`` tells what can be done with one but to release it.
@@ -65,25 +58,25 @@ class Scheduler:
         parking: Parking,
         chooser: Chooser,
         *,
-        patience_s: float,
+        patience: Patience,
         blocked: Callable[[], Awaitable[Collection[str]]] = _nobody,
         busy: Callable[[], int] = lambda: 0,
         offered: Callable[[Parked], bool] = lambda _: True,
         moves: Callable[[Parked], Iterable[Move]] = lambda _: (),
         all_at_once: bool = False,
-        silence_s: float = SILENCE_S,
+        silence: Silence | None = None,
         crowded: bool = False,
     ) -> None:
         self._parking = parking
         self._chooser = chooser
-        self._patience_s = patience_s
+        self._patience = patience
         self._blocked = blocked
         self._busy = busy
         self._offered = offered
         self._moves = moves
         self._crowded = crowded
         self._all_at_once = all_at_once
-        self.silence_s = silence_s
+        self._silence = silence or Silence()
         self._gaps_s = 0.0
         self._running: list[str] = []  # chains of operations that began and have not ended
         self._left: set[str] = set()  # of those, whose customer has hung up
@@ -111,7 +104,7 @@ class Scheduler:
                         course.stuck = True
                         break
                     continue
-                if self._longest_parked_s() > self._patience_s:
+                if self._out_of_patience():
                     course.hurried = True
                     break
                 if move := self._release_one(course):
@@ -236,7 +229,7 @@ class Scheduler:
         seen = self._parking.changes
         while move.leaves:
             try:
-                async with asyncio.timeout(LEFT_ALONE_S):
+                async with asyncio.timeout(LITTLE_S):
                     seen = await self._parking.changed(seen)
             except TimeoutError:
                 return
@@ -259,17 +252,20 @@ class Scheduler:
             ),
         )
 
-    def _longest_parked_s(self) -> float:
-        """Return for how long an event has been parked that somebody waits for."""
+    def _out_of_patience(self) -> bool:
+        """Return whether an event was parked for too long that somebody waits for."""
         now_s = asyncio.get_running_loop().time()
-        waited_for = [at for event, _, at in self._seen.values() if event.standing != "beginning"]
-        return now_s - min(waited_for, default=now_s)
+        return any(
+            now_s - at > self._patience.with_s(event)
+            for event, _, at in self._seen.values()
+            if event.standing != "beginning"
+        )
 
     async def _until_still(self, course: Course) -> None:
         """Wait until nothing moves any more, by rule 1."""
         loop = asyncio.get_running_loop()
         released_at_s = moved_at_s = loop.time()
-        seen = self._parking.changes
+        seen, looks = self._parking.changes, 0
         blocked: Collection[str] | None = None
         while self._unaccounted(course) > 0:
             blocked, before = await self._blocked(), blocked
@@ -279,16 +275,18 @@ class Scheduler:
                 async with asyncio.timeout(_LOOK_AGAIN_S):
                     seen = await self._parking.changed(seen)
             except TimeoutError:
+                looks += 1
+                little = self._unaccounted(course, blocked) <= self._left_or_silent
                 if self._waiting:
                     released_at_s = moved_at_s = loop.time()
-                elif loop.time() - moved_at_s >= self._silence_now_s(course, blocked):
+                elif self._silence.is_rest(loop.time() - moved_at_s, looks, little=little):
                     course.silences += 1
                     self._take_for_ended(blocked)
                     self._silent = self._moving(blocked)
                     return
             else:
-                moved_at_s = loop.time()
-                self._learn(moved_at_s - released_at_s)
+                moved_at_s, looks = loop.time(), 0
+                self._silence.learn(moved_at_s - released_at_s)
 
     def _unaccounted(self, course: Course, blocked: Collection[str] = ()) -> int:
         """Return how many operations under way may still be moving."""
@@ -307,21 +305,15 @@ class Scheduler:
             self._running.remove(chain)
             self._left.remove(chain)
 
+    @property
+    def _left_or_silent(self) -> int:
+        """How many are under way for nobody, or were silent when they were waited for."""
+        return sum(chain in self._left or chain in self._silent for chain in self._running)
+
     def _moving(self, blocked: Collection[str]) -> set[str]:
         """Return the chains under way of which nothing is parked or blocked."""
         at_rest = {event.place.lane for event in self._parking.parked()} | set(blocked)
         return {chain for chain in self._running if chain not in at_rest}
-
-    def _silence_now_s(self, course: Course, blocked: Collection[str]) -> float:
-        """Return what is taken for rest: little where nobody else is left than who was silent."""
-        left = sum(chain in self._left or chain in self._silent for chain in self._running)
-        little = self._unaccounted(course, blocked) <= left
-        return max(LEFT_ALONE_S, self._gaps_s) if little else self.silence_s
-
-    def _learn(self, gap_s: float) -> None:
-        """Wait for longer silences on a machine that takes long from a release to what follows."""
-        self._gaps_s = max(self._gaps_s, min(_LONGEST_SILENCE_S, _GAPS * gap_s))
-        self.silence_s = max(self.silence_s, self._gaps_s)
 
     async def _moved_after_all(self, tasks: Sequence["asyncio.Task[None]"]) -> bool:
         """Wait, with nothing to release, for something to happen; False if nothing does."""
@@ -331,7 +323,9 @@ class Scheduler:
         if self._choosable():
             return True
         try:
-            async with asyncio.timeout(self.silence_s if self._crowded else self._patience_s):
+            async with asyncio.timeout(
+                self._silence.seconds if self._crowded else self._patience.others_s
+            ):
                 await self._parking.changed(seen)
         except TimeoutError:
             return False

@@ -26,10 +26,12 @@ from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
+from onecharge.engine.patience import Patience
 from onecharge.engine.presses import Presses
-from onecharge.engine.scheduler import SILENCE_S, Scheduler
+from onecharge.engine.scheduler import Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
+from onecharge.engine.silence import SILENCE_S, WHERE_LOCKS_ARE_SEEN_S, Silence
 from onecharge.engine.statements import head
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
@@ -43,7 +45,7 @@ from onecharge.watch import Watch
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
 from onecharge.world.read_back import ReadBack
-from onecharge.world.world import DELIVERY_TIMEOUT_S, World
+from onecharge.world.world import World
 
 if TYPE_CHECKING:
     from onecharge.engine.tape import Tape
@@ -52,9 +54,6 @@ __all__ = ["BATCH", "BOOKED_TWICE", "CHARGED_TWICE", "SCOPES", "Locks", "Scope",
 
 CHARGED_TWICE: Final = "one_charge_per_key"
 BOOKED_TWICE: Final = "one_effect_per_event"
-
-WHERE_LOCKS_ARE_SEEN_S: Final = 0.5
-"""What is taken for rest where locks can be asked for: silence then tells of little else."""
 
 BATCH: Final = 25
 """After so many runs they are healed and judged together."""
@@ -88,7 +87,7 @@ class Stage:
         gate = world.database_gate
         self._parking = world.parking
         self._deaths = Deaths(world, _SOONER * world.service_file.provider.timeout_s)
-        self._silence_s = SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S
+        self._silence = Silence(SILENCE_S if gate is None else WHERE_LOCKS_ARE_SEEN_S)
         self._observed = _observed_in(world)
         self._world = world
         self._locks = locks
@@ -97,9 +96,10 @@ class Stage:
         self._repeat = repeat
         self._webhooks = WebhookGate(world.simulator, self._parking)
         self._provider = ProviderGate(world.simulator, self._parking)
+        self._patience = Patience.of(world.service_file, scope)
         self._probes = LateProbes(self._parking)
         if scope.paces:
-            self._probes = LateProbes.beside_a_gate(self._parking, self._patience_s)
+            self._probes = LateProbes.beside_a_gate(self._parking, self._patience.calls_s)
         self._together: Together | None = None
         self._connections: Connections | None = None
         self._read_back = ReadBack.in_world(world)
@@ -222,18 +222,16 @@ class Stage:
         scheduler = Scheduler(
             self._parking,
             chooser,
-            patience_s=self._patience_s,
+            patience=self._patience,
             blocked=self._locks.blocked,
             busy=lambda: self._webhooks.moving,
             offered=self._offered,
             moves=presses.moves,
             all_at_once=all_at_once,
-            silence_s=self._silence_s,
+            silence=self._silence,
             crowded=bool(self._deaths.waiting),
         )
-        course = await scheduler.run(presses.operations())
-        self._silence_s = scheduler.silence_s
-        return course
+        return await scheduler.run(presses.operations())
 
     async def judged(self) -> ScenarioVerdict | None:
         """Heal what was run since the last time, judge it, and return the verdict, if any."""
@@ -260,7 +258,7 @@ class Stage:
             self._world.gates,
             lambda: customers.press(order, file.timing.answers_within_s),
             listen_s=min(listen_s, _SOONER * file.provider.timeout_s),
-            patience_s=self._patience_s + file.timing.calls_provider_within_s,
+            patience_s=self._patience.calls_s + file.timing.calls_provider_within_s,
         )
         await self._told_of_everything(order)
 
@@ -307,14 +305,6 @@ class Stage:
     def _offered(self, event: Parked) -> bool:
         news = event.standing == "beginning" and event.place.lane.startswith(f"{WEBHOOK}:")
         return self.scope.webhooks or not news
-
-    @property
-    def _patience_s(self) -> float:
-        file = self._world.service_file
-        declared = [file.provider.timeout_s, file.timing.answers_within_s, DELIVERY_TIMEOUT_S]
-        if file.provider.lease_s is not None and not self.scope.outlives_a_lease:
-            declared.append(file.provider.lease_s)
-        return min(declared) / 2
 
     async def _told_of_everything(self, order: Order) -> None:
         """Wait until the service has heard of what became of the order."""

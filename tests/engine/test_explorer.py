@@ -7,6 +7,7 @@ from math import comb
 from onecharge.engine.chooser import ALL_AT_ONCE, Bound, Chooser
 from onecharge.engine.course import Course
 from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
+from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import Scheduler
 from tests.engine.toys import Toy, Way, times, two
 
@@ -21,7 +22,7 @@ def runs_of(way: Way, patience_s: float = 20.0) -> Make:
         scheduler = Scheduler(
             toy.parking,
             chooser,
-            patience_s=patience_s,
+            patience=Patience(patience_s, patience_s),
             blocked=toy.blocked,
             all_at_once=all_at_once,
         )

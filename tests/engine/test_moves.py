@@ -13,6 +13,7 @@ from onecharge.engine.chooser import FAULT, KILL, Boring, Replay, Taping
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.moves import Move, dying, faults, hanging_up
 from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.patience import Patience
 from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.engine.scheduler import Scheduler
 from onecharge.engine.statements import changes
@@ -22,7 +23,7 @@ from tests.engine.conftest import arrival
 from tests.engine.toys import Toy
 
 LOOK, INSERT = "client:1 SELECT FROM keys #1", "client:1 INSERT INTO keys #1"
-PATIENCE_S = 20.0  # never waited for in full
+PATIENT = Patience(20.0, 20.0)  # never waited for in full
 
 
 class Clumsy(Toy):
@@ -60,7 +61,7 @@ class Clumsy(Toy):
 
     async def run(self, *choices: Choice) -> tuple[Course, Taping]:
         taping = Taping(Replay(Tape(choices)))
-        scheduler = Scheduler(self.parking, taping, patience_s=PATIENCE_S, moves=self.moves)
+        scheduler = Scheduler(self.parking, taping, patience=PATIENT, moves=self.moves)
         course = await scheduler.run([Operation("client:1", "POST", self.press)])
         assert course.died == bool(course.left_behind)
         return course, taping
@@ -119,7 +120,7 @@ async def test_who_is_wanted_only_then_presses_only_then() -> None:
     async def unwanted() -> bool:
         return False
 
-    course = await Scheduler(toy.parking, Boring(), patience_s=PATIENCE_S).run(
+    course = await Scheduler(toy.parking, Boring(), patience=PATIENT).run(
         [
             Operation("client:1", "POST", toy.press),
             Operation("client:2", "POST", toy.press, when=unwanted),

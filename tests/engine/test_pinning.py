@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser, InOrder, Replay, Taping
 from onecharge.engine.explorer import Found, Make, Ran, smallest
 from onecharge.engine.parking import Place
+from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import Scheduler
 from onecharge.engine.tape import Choice, Tape
 from tests.engine.toys import Toy, Way, two
@@ -57,7 +58,9 @@ class Chancy:
 def runs_of(way: Way) -> Make:
     async def make(chooser: Chooser, all_at_once: bool) -> Ran:  # noqa: FBT001 - as Make says
         toy = Toy()
-        scheduler = Scheduler(toy.parking, chooser, patience_s=20.0, all_at_once=all_at_once)
+        scheduler = Scheduler(
+            toy.parking, chooser, patience=Patience(20.0, 20.0), all_at_once=all_at_once
+        )
         course = await scheduler.run(two(toy, way))
         return Ran(TWICE if len(toy.charges) > 1 else None, course)
 

@@ -13,19 +13,21 @@ from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Replay, Taping
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.odometer import Odometer
 from onecharge.engine.parking import Parking
+from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import ASKED_AGAIN, Scheduler
+from onecharge.engine.silence import Silence
 from onecharge.engine.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.toys import Toy, Way, two
 
-PATIENCE_S = 20.0  # never waited for in full
+PATIENT = Patience(20.0, 20.0)  # never waited for in full
 
 
 async def _explored(way: Way) -> tuple[Odometer, list[tuple[Course, Toy]]]:
     odometer, runs = Odometer(), []
     while plan := odometer.next():
         toy, taping = Toy(), Taping(plan.choose_from())
-        scheduler = Scheduler(toy.parking, taping, patience_s=PATIENCE_S, blocked=toy.blocked)
+        scheduler = Scheduler(toy.parking, taping, patience=PATIENT, blocked=toy.blocked)
         runs.append((await scheduler.run(two(toy, way)), toy))
         odometer.done(taping.asked)
     return odometer, runs
@@ -74,7 +76,7 @@ async def test_a_lock_that_cannot_be_asked_for_is_told_by_silence() -> None:
     toy = Toy()
     lock_first = Tape((Choice(), Choice(), Choice("release", 1, "client:2 POST /charges #1")))
     chooser = Replay(lock_first)
-    course = await Scheduler(toy.parking, chooser, patience_s=PATIENCE_S).run(two(toy, Toy.locks))
+    course = await Scheduler(toy.parking, chooser, patience=PATIENT).run(two(toy, Toy.locks))
 
     assert course.releases[3:5] == ["client:2 SELECT FOR UPDATE #1", "client:1 COMMIT #1"]
     assert course.silences == 1
@@ -84,7 +86,7 @@ async def test_a_lock_that_cannot_be_asked_for_is_told_by_silence() -> None:
 
 async def test_boringly_one_operation_runs_to_its_end_before_the_next_begins() -> None:
     toy = Toy()
-    course = await Scheduler(toy.parking, Boring(), patience_s=PATIENCE_S).run(
+    course = await Scheduler(toy.parking, Boring(), patience=PATIENT).run(
         two(toy, Toy.looks_then_inserts)
     )
 
@@ -102,9 +104,9 @@ async def test_boringly_one_operation_runs_to_its_end_before_the_next_begins() -
 async def test_all_at_once_lets_everything_go_and_is_a_sample() -> None:
     toy = Toy()
     tape = Tape((Choice("release", 2, ALL_AT_ONCE), Choice("release", 2, ALL_AT_ONCE)))
-    course = await Scheduler(
-        toy.parking, Replay(tape), patience_s=PATIENCE_S, all_at_once=True
-    ).run(two(toy, Toy.looks_then_inserts))
+    course = await Scheduler(toy.parking, Replay(tape), patience=PATIENT, all_at_once=True).run(
+        two(toy, Toy.looks_then_inserts)
+    )
 
     assert course.releases[:2] == [ALL_AT_ONCE, ALL_AT_ONCE]
     assert len(toy.charges) == 2
@@ -124,7 +126,7 @@ async def test_who_asks_again_and_again_lets_others_go_first() -> None:
         await toy.statement(who, "DEL lock")
         toy.rows.remove("lock")
 
-    scheduler = Scheduler(toy.parking, Replay(second_asks), patience_s=PATIENCE_S)
+    scheduler = Scheduler(toy.parking, Replay(second_asks), patience=PATIENT)
     course = await scheduler.run(two(toy, polls))
 
     asked = [name for name in course.releases if name.startswith("client:2 SET lock")]
@@ -138,7 +140,9 @@ async def test_who_waits_by_choice_is_no_silence_and_costs_nobody_patience() -> 
     first, second = two(toy, Toy.looks_then_inserts)
     late = replace(second, waits_s=0.06)
     order = Tape((Choice(), Choice("release", 1, "client:2 POST /charges #1")))
-    scheduler = Scheduler(toy.parking, Replay(order), patience_s=0.05, silence_s=0.02)
+    scheduler = Scheduler(
+        toy.parking, Replay(order), patience=Patience(0.05, 0.05), silence=Silence(0.02)
+    )
 
     course = await scheduler.run([first, late])
 
@@ -150,7 +154,7 @@ async def test_who_waits_by_choice_is_no_silence_and_costs_nobody_patience() -> 
 
 async def test_without_patience_everything_is_let_go_and_the_course_is_a_sample() -> None:
     toy = Toy()
-    course = await Scheduler(toy.parking, Boring(), patience_s=0).run(
+    course = await Scheduler(toy.parking, Boring(), patience=Patience(0, 0)).run(
         two(toy, Toy.looks_then_inserts)
     )
 
@@ -168,7 +172,7 @@ async def test_an_operation_that_waits_for_what_never_comes_ends_the_course() ->
         await asyncio.wait({never_comes}, timeout=0.05)
         never_comes.cancel()
 
-    course = await Scheduler(toy.parking, Boring(), patience_s=0.001).run(
+    course = await Scheduler(toy.parking, Boring(), patience=Patience(0.001, 0.001)).run(
         [Operation("client:1", "POST /charges", wait_in_vain)]
     )
 
@@ -182,7 +186,7 @@ async def test_what_is_not_offered_stays_until_the_end() -> None:
     course = await Scheduler(
         toy.parking,
         Boring(),
-        patience_s=PATIENCE_S,
+        patience=PATIENT,
         offered=lambda event: not event.place.lane.startswith("webhook"),
     ).run(two(toy, Toy.looks_then_inserts))
     await aside
@@ -233,7 +237,7 @@ async def test_a_provider_call_waits_at_each_seam_and_its_webhook_before_it_leav
 
                 tape = Tape((Choice(), Choice("release", 1, "client:2 POST #1")))
                 course = await Scheduler(
-                    parking, Replay(tape), patience_s=PATIENCE_S, busy=lambda: webhooks.under_way
+                    parking, Replay(tape), patience=PATIENT, busy=lambda: webhooks.under_way
                 ).run(
                     [
                         Operation("client:1", "POST", lambda: pay("ord-1")),
