@@ -195,7 +195,8 @@ def _museum() -> Table:
 
 def _found_by(run: dict[str, Any]) -> str:
     by_chance = " by chance" if run["by_chance"] else ""
-    kind = "" if run["kind"] == run["names"] else f", as {run['kind']}"
+    named = run["names"] in {run["kind"], *run.get("violated", ())}
+    kind = "" if named else f", as {run['kind']}"
     return f"{run['part']}{by_chance}{kind}"
 
 

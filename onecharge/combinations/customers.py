@@ -22,12 +22,20 @@ from onecharge.steps import (
     PressAgain,
     PressLate,
     Refund,
+    Wait,
 )
 from onecharge.variants import why_not
 from simulator.catalogue import dialects
+from simulator.core.rules import DELIVERY
 
 HELD_MS: Final = 300
 """For so long a call stands still where the customer leaves, or something crashes, meanwhile."""
+
+_BEYOND_MS: Final = 1_500
+"""So long after it has given up a call, a service that looks after its calls has looked."""
+
+_CROWD: Final = 16
+"""So many pay at once where it is tried what they do to each other."""
 
 _OFFSETS_MS: Final = (-10, 0, 10)
 _PAY: Final = Pay(do="pay")
@@ -37,12 +45,20 @@ def customers(file: ServiceFile, made: Sequence[Call]) -> Factor:
     """Return what the customers of a service may do that makes these calls to charge an order."""
     can = [Value("pays once"), *_patient(), *_impatient()]
     left_out = {}
-    for value, why in (*_unlike(file), *_declined(file, made), *_for_others(file)):
+    for value, why in (
+        *_unlike(file),
+        *_declined(file, made),
+        *_gone(file, made),
+        *_for_others(file),
+    ):
         if why is None:
             can.append(value)
         else:
             left_out[value.name] = why
-    can.append(_edge_keys())
+    can += [
+        Value(f"pays together with {_CROWD - 1} others", orders=_CROWD, lone=True),
+        _edge_keys(),
+    ]
     return Factor("customer", tuple(can), left_out)
 
 
@@ -87,6 +103,24 @@ def _declined(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, 
         says = "is declined and presses again under a new key"
         value = Value(says, (_PAY, anew), no, ends=True, variant="new_key")
         yield value, why_not("new_key", file)
+
+
+def _gone(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:
+    """Yield what happens to those who come back late: the service has to find out by itself."""
+    why = None if file.capabilities.reconciles else "the service finds out nothing by itself"
+    beyond_ms = round(1_000 * file.provider.timeout_s) + _BEYOND_MS
+    meanwhile = Wait(do="wait", ms=beyond_ms + HELD_MS)
+    steps = (Leave(do="leave", after_ms=HELD_MS // 2), meanwhile, _PAY)
+    late_news = {"fault": "delay_delivery", "operation": DELIVERY}
+    news = (late_news,) if file.capabilities.webhooks else ()
+    for call in made[:1]:
+        at = {"operation": call.operation, "times": 1}
+        lost = {"fault": "time_out_after_commit", **at}
+        says = "leaves, the provider never answers, and comes back late"
+        yield Value(says, steps, (lost,), lone=True), why
+        held = {**standing("on_receive"), **at, "amount": beyond_ms}
+        says = "leaves, comes back late, and the call was on its way for long"
+        yield Value(says, steps, (held, *news), lone=True), why
 
 
 def _impatient() -> Iterator[Value]:

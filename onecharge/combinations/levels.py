@@ -26,11 +26,11 @@ from onecharge.history.reading import read_segment
 from onecharge.scenario_file import Scenario
 from onecharge.verdict import ScenarioVerdict
 from onecharge.world.world import World
+from simulator.core.calls import RefundCharge
 
 Within = Callable[[], bool]
 """Tells whether there is time for more."""
 
-_ALONE: Final = 2
 _FEW: Final = 3
 _SHOWN: Final = 5
 
@@ -144,7 +144,8 @@ class Combinations:
         """
         control = read_segment(world.folder / f"{CONTROL}.jsonl").records
         own_database = world.postgres is not None
-        space = Space(factors_of(world.service_file, calls_in(control), own_database=own_database))
+        made = [call for call in calls_in(control) if call.operation != RefundCharge.operation]
+        space = Space(factors_of(world.service_file, made, own_database=own_database))
         playing = Playing(world, space, seed=seed, bound_s=bound_s, repeat=repeat, aside=aside)
         return cls(playing, tied=tied)
 
@@ -178,32 +179,47 @@ class Combinations:
                 return
             judged = await self.playing.together(group, f"level-{level.number}")
             level.played += len(group)
-            if await self._found_in(await self._in_time(judged), level):
+            if await self._found_in(await self._in_time(judged, within), level, within):
                 return
-        await self._found_in(self.playing.came_late(), level)
+        await self._found_in(self.playing.came_late(), level, within)
 
     def _grouped(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
         return arranged(self.space, rows, tied=self._tied)
 
-    async def _found_in(self, judged: Sequence[Judged], level: Level) -> bool:
-        """Count rows and confirm what seems to be violated; tell whether that was a finding."""
-        for seen in self._violated(judged, level):
+    async def _found_in(self, judged: Sequence[Judged], level: Level, within: Within) -> bool:
+        """Count rows and confirm what seems to be violated; tell whether that was a finding.
+
+        Some of it may show only in the crowd that plays: a few are tried alone before any is
+        repeated among others, and the one with the most orders, which is a crowd by itself.
+        """
+        violated = self._violated(judged, level)
+        crowds = sorted(violated[_FEW:], key=self._orders)
+        for seen in (*violated[:_FEW], *crowds[-1:]):
+            again = seen if seen.alone else await self.playing.alone(seen.row, "alone")
+            if again.kind == seen.kind:
+                level.found = self._found(again, level)
+                return True
+        for place, seen in enumerate(violated):
+            if place and (place >= _FEW or not within()):
+                level.doubts[self._title(seen.row)] = f"{seen.kind} was violated once, not repeated"
+                continue
             await self._confirm(seen, level)
             if level.found is not None:
                 return True
         return False
 
-    async def _in_time(self, judged: Sequence[Judged]) -> list[Judged]:
+    async def _in_time(self, judged: Sequence[Judged], within: Within) -> list[Judged]:
         """Return what is clear, and what was late once more.
 
         A few of these alone; if none of them is violated there, so many were late because they
-        were many, and all others get four times the bound. After a violation they are in doubt.
+        were many, and all others get four times the bound. After a violation they are in doubt,
+        and so they are when time is up.
         """
         late = sorted((one for one in judged if one.late), key=self._cost)
         clear = [one for one in judged if not one.late]
         for place, one in enumerate(late[:_FEW]):
             clear.append(await self.playing.alone(one.row, "again"))
-            if clear[-1].kind is not None:
+            if clear[-1].kind is not None or not within():
                 return [*clear, *(replace(each, in_doubt=True) for each in late[place + 1 :])]
         rest = [one.row for one in late[_FEW:]]
         return clear + (await self.playing.together(rest, "again", bounds=CONFIRM) if rest else [])
@@ -226,9 +242,12 @@ class Combinations:
             for value in self.space.values(judged.row)
         )
 
+    def _orders(self, judged: Judged) -> int:
+        return max((value.orders for value in self.space.values(judged.row)), default=1)
+
     async def _confirm(self, seen: Judged, level: Level) -> None:
         """Take what was found among others for a finding if it shows again."""
-        again = seen if seen.alone else await self._seen_again(seen)
+        again = await self._seen_again(seen)
         if again is not None:
             level.found = self._found(again, level)
             return
@@ -237,10 +256,9 @@ class Combinations:
 
     async def _seen_again(self, seen: Judged) -> Judged | None:
         """Return another play of the row that violates the same, if it can be had."""
-        for _ in range(_ALONE):
-            alone = await self.playing.alone(seen.row, "alone")
-            if alone.kind == seen.kind:
-                return alone
+        alone = await self.playing.alone(seen.row, "alone")
+        if alone.kind == seen.kind:
+            return alone
         repeated = await self.playing.together([seen.row] * MOST_REPEATS, "repeated")
         return next((one for one in repeated if one.kind == seen.kind), None)
 

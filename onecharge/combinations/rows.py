@@ -208,7 +208,7 @@ def why_apart(one: Value, other: Value) -> str | None:
 
 
 _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
-    (lambda one, _: one.lone, "odd keys are tried alone: they take many orders"),
+    (lambda one, _: one.lone, "what takes long, or many orders, is tried alone"),
     (
         lambda one, other: one.paced and other.at_once > 1,
         "whoever presses around the end of a request presses twice already",
