@@ -186,7 +186,7 @@ class Assembly:
             if call:
                 call.charge = name
         amount_minor = said("amount_minor", 0)
-        match record.what:
+        match said("what"):
             case "charge.captured":
                 charge.captured = record.index if charge.captured is None else charge.captured
                 charge.captured_minor += amount_minor

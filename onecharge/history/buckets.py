@@ -39,7 +39,7 @@ def buckets(case: Case) -> dict[Bucket, int]:
 
 def bucket_of(story: OrderStory) -> Bucket | None:
     """Return how an order with an unknown answer ended; None if it never had one."""
-    if all(attempt.outcome != "unknown" for attempt in story.attempts):
+    if "unknown" not in [attempt.outcome for attempt in story.attempts]:
         return None
     real = len(story.real_charges)
     return "duplicated" if real > 1 else _ENDS[bool(real), _known_as(story)]

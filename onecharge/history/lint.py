@@ -22,13 +22,18 @@ def advice(case: Case) -> tuple[str, ...]:
         return ()
     found: dict[str, list[str]] = {}
     for story in case.sent:
-        if len(story.real_charges) < 2:
+        if len(story.real_charges) < 2 and not _called_once(story):
             for habit, shown in _habits(case, story):
                 found.setdefault(habit, []).append(f"{story.order}: {shown}")
     return tuple(
         f"{habit} ({len(shown)} order{'s' * (len(shown) > 1)}; {shown[0]})"
         for habit, shown in found.items()
     )
+
+
+def _called_once(story: OrderStory) -> bool:
+    """Whether the provider was called for it once, under a key: as most are."""
+    return len(story.calls) == 1 and bool(story.calls[0].key)
 
 
 def _habits(case: Case, story: OrderStory) -> Iterator[tuple[str, str]]:

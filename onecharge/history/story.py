@@ -236,6 +236,8 @@ class Event(msgspec.Struct, gc=False):
     @property
     def acknowledged(self) -> bool:
         """Whether every endpoint that it was sent to has acknowledged it; a forgery need not be."""
+        if len(self.attempts) == 1 and self.attempts[0].acknowledged:  # as most are
+            return True
         told = {attempt.endpoint for attempt in self.attempts if attempt.acknowledged}
         return all(attempt.endpoint in told for attempt in self.attempts if not attempt.forged)
 
@@ -292,6 +294,19 @@ class OrderStory(msgspec.Struct, gc=False):
     def belief(self) -> Belief | None:
         """What the service said of it when it was last asked."""
         return self.beliefs[-1] if self.beliefs else None
+
+    @property
+    def booked_as_taken(self) -> bool:
+        """Whether all there is to book is one charge, which was booked once and in full."""
+        belief = self.belief
+        if belief is None or len(self.real_charges) != 1 or belief.effects != 1:
+            return False
+        [charge] = self.real_charges
+        return (
+            (charge.captured or 0) < belief.index
+            and belief.effects_minor in {None, charge.captured_minor}
+            and not (belief.effects_by_event or charge.refunds or belief.refunded_minor)
+        )
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -49,6 +49,9 @@ def judge(case: Case) -> Judgement:
     reasons: list[str] = []
     read_back = case.read_back
     for story in case.sent:
+        if read_back and _plainly_true(story):
+            judged += 1
+            continue
         judged += _definite_words(story)
         if violation := _lie_about(story, read_back=read_back):
             if case.unattributed and not story.real_charges:
@@ -56,6 +59,28 @@ def judge(case: Case) -> Judgement:
             else:
                 violations.append(violation)
     return Judgement.of(judged=judged, violations=violations, reasons=reasons)
+
+
+def _plainly_true(story: OrderStory) -> bool:
+    """Whether it was paid once, then told so and nothing else, and is believed so: as most are."""
+    belief = story.belief
+    if story.others or len(story.real_charges) != 1 or belief is None:
+        return False
+    [charge] = story.real_charges
+    for attempt in story.attempts:
+        answer = attempt.answer
+        if attempt.outcome == "unknown":
+            continue
+        if attempt.outcome != "ok" or answer is None or answer.index < charge.created:
+            return False
+        if answer.provider_charge not in {None, charge.id} or not charge.is_as_asked(attempt):
+            return False
+    return (
+        belief.status == "succeeded"
+        and (charge.captured or 0) < belief.index
+        and belief.amount_minor in {None, charge.captured_minor}
+        and charge.kept_minor > 0
+    )
 
 
 def _definite_words(story: OrderStory) -> bool:

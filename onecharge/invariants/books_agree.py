@@ -36,6 +36,9 @@ def judge(case: Case) -> Judgement:
     judged = 0
     differing: dict[str, list[tuple[OrderStory, str, int]]] = {}
     for story in case.orders.values():
+        if story.booked_as_taken:
+            judged += 1
+            continue
         belief = story.belief
         if belief is None or belief.effects is None:
             continue

@@ -26,6 +26,9 @@ RANK: Final = 50
 ALWAYS: Final = True
 ORDER_FREE: Final = True
 
+_SETTLED: Final = frozenset({"succeeded", "failed", "refunded"})
+"""What a service believes of an order that has come to its end."""
+
 _STUCK_GUARD = (
     "a lease on every key in flight, and a reconciler that asks the provider about attempts "
     "older than the lease"
@@ -121,10 +124,11 @@ def _unsettled(case: Case) -> Iterator[Violation]:
     last = case.converged or case.overdue
     due = inf if last is None else last.index
     for story in case.sent:
-        if lost := _lost(story):
-            yield lost
-        elif stuck := _stuck(story):
-            yield stuck
+        if story.belief is None or story.belief.status not in _SETTLED:
+            if lost := _lost(story):
+                yield lost
+            elif stuck := _stuck(story):
+                yield stuck
         for event in story.events:
             if event.created < due and not event.acknowledged:
                 yield _unheard(story, event)

@@ -35,6 +35,9 @@ def judge(case: Case) -> Judgement:
     violations: list[Violation] = []
     reasons: list[str] = []
     for story in case.sent:
+        if story.booked_as_taken:
+            judged += 1
+            continue
         belief = story.belief
         if belief is None or belief.effects is None:
             if story.real_charges:
