@@ -22,6 +22,7 @@ be missing, for whoever writes a history:
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from sys import intern
 from typing import Any, Final
 
 from onecharge.history.case import Case
@@ -113,10 +114,10 @@ class Assembly:
             lane=record.lane,
             number=said("attempt", number),
             invoked=record.index,
-            tenant=record.tenant,
+            tenant=_one(record.tenant),
             key=record.key,
             amount_minor=said("amount_minor") or 0,
-            currency=said("currency") or "",
+            currency=_one(said("currency") or ""),
             customer=said("customer"),
             variant=said("variant", "same"),
             operation=record.value["what"],
@@ -132,7 +133,7 @@ class Assembly:
         story, attempt = waiting
         answer = Answer(
             index=record.index,
-            outcome=said("outcome", "unknown"),
+            outcome=_one(said("outcome", "unknown")),
             status=said("status"),
             charge=said("charge"),
             provider_charge=said("provider_charge"),
@@ -154,10 +155,10 @@ class Assembly:
         name = said("call", "")
         self.case.calls[name] = Call(
             id=name,
-            operation=said("operation", "unknown"),
+            operation=_one(said("operation", "unknown")),
             received=record.index,
             order=record.order,
-            account=record.tenant,
+            account=_one(record.tenant),
             key=record.key,
             mentions=tuple(said("mentions", ())),
         )
@@ -204,7 +205,7 @@ class Assembly:
         name = said("event", "")
         self.case.events[name] = Event(
             id=name,
-            type=said("type", ""),
+            type=_one(said("type", "")),
             created=record.index,
             charge=said("charge"),
             order=record.order,
@@ -214,7 +215,7 @@ class Assembly:
         said = record.value.get
         delivering = Delivering(
             attempt=said("attempt", ""),
-            endpoint=str(said("url") or said("delivery") or ""),
+            endpoint=_one(str(said("url") or said("delivery") or "")),
             event=said("event", ""),
             sent=record.index,
             forged=bool(said("forged")),
@@ -320,6 +321,11 @@ _TAKES: Final[dict[tuple[str, str, str], Callable[[Assembly, Record], None]]] = 
 }
 
 
+def _one(word: Any) -> Any:
+    """Return one object for what comes again and again, so that a long history has room for it."""
+    return intern(word) if type(word) is str else word
+
+
 def _born(name: str, record: Record, call: Call | None) -> Charge:
     said = record.value.get
     return Charge(
@@ -328,9 +334,9 @@ def _born(name: str, record: Record, call: Call | None) -> Charge:
         began=call.received if call else record.index,
         call=said("call"),
         key=record.key,
-        account=record.tenant,
+        account=_one(record.tenant),
         amount_minor=said("amount_minor", 0),
-        currency=said("currency", ""),
+        currency=_one(said("currency", "")),
         customer=said("customer"),
         reference=said("reference") or record.order,
         intent=said("intent"),
