@@ -189,6 +189,8 @@ def _death(file: ServiceFile, made: Sequence[Call], *, own_database: bool) -> Fa
             values += [Value(f"{says} at {call}", kill=_kill(point, call)) for call in made]
         else:
             values.append(Value(says, kill=Kill(at=point, restart_after_ms=0)))
+    if file.capabilities.restartable:
+        values += [_with_its_call(call) for call in made]
     for value in _crashes():
         if own_database:
             values.append(value)
@@ -211,6 +213,15 @@ assert _POINTS.keys() == set(get_args(Point))
 
 def _kill(point: Point, call: Call) -> Kill:
     return Kill(at=point, operation=call.operation, nth=call.nth, restart_after_ms=0)
+
+
+def _with_its_call(call: Call) -> Value:
+    """Return the death of a service whose call has not left yet: nothing is made of it."""
+    return Value(
+        f"the service is killed, and its call with it, at {call}",
+        faults=({"fault": "reset_before_commit", **_placed(call)},),
+        kill=_kill("call_sent", call),
+    )
 
 
 def _crashes() -> Iterator[Value]:

@@ -9,11 +9,12 @@ Rule 3: what could not be settled is in doubt, and a run with doubts is never gr
 
 import asyncio
 import shlex
+import shutil
 import time
 from dataclasses import replace
 from typing import Final
 
-from onecharge.combinations.levels import Combinations, Level
+from onecharge.combinations.levels import Combinations, Found, Level
 from onecharge.combinations.smallest import Smallest, smallest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.shrinking import MOST_REPEATS
@@ -28,6 +29,8 @@ from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.world import World
 
 ASIDE: Final = f"{BATCHES}rows/"
+
+_FEW: Final = 3
 
 
 class Troubles:
@@ -132,6 +135,7 @@ class Troubles:
         again = [*self._wanted.words, "--seed", str(self._seed)]
         repeat = shlex.join(["onecharge", "run", str(self._parts.folder / FILE), *again])
         scenario = await self._played(world, small, bound_s, repeat, ends_s)
+        scenario = scenario or self._as_it_was_found(world, level.found)
         values = combinations.space.values(small.row)
         discovery = Discovery(
             kind=kind,
@@ -149,7 +153,10 @@ class Troubles:
     async def _played(
         self, world: World, small: Smallest, bound_s: float, repeat: str, ends_s: float
     ) -> str:
-        """Play the smallest combination till it shows; return the name of its history."""
+        """Play the smallest combination till it shows; return the name of its history if it did.
+
+        It is played a few times, whatever the time is.
+        """
         for number in range(1, MOST_REPEATS + 1):
             name = f"{BATCHES}troubles-counterexample-{number}"
             scenario = Scenario(name, small.scenario.path, small.scenario.file)
@@ -159,9 +166,19 @@ class Troubles:
                 play.recorder.records, repeat=repeat, trouble=play.recorder.lost
             )
             self.verdicts.append(verdict)
-            if verdict.orders_violating(small.shrunk.kind) or self._clock() >= ends_s:
+            if verdict.orders_violating(small.shrunk.kind):
+                return verdict.name
+            if number >= _FEW and self._clock() >= ends_s:
                 break
-        return verdict.name
+        return ""
+
+    def _as_it_was_found(self, world: World, found: Found) -> str:
+        """Have the history in which it was found tell of it, since it did not show again."""
+        self.verdicts.append(found.verdict)
+        name = found.verdict.name
+        seen = world.folder / f"{BATCHES}troubles-as-found.jsonl"
+        shutil.copyfile(world.folder / f"{name}.jsonl", seen)
+        return name
 
 
 def _pressed(scenario: Scenario) -> str:

@@ -42,13 +42,13 @@ Shop = Callable[..., str]
 
 @pytest.fixture
 def onecharge(tmp_path: Path) -> OneCharge:
-    """Run the command to its end."""
+    """Run the command to its end; ``env`` is beside what is always set."""
 
-    def onecharge(*words: str | Path) -> Ended:
+    def onecharge(*words: str | Path, **env: str) -> Ended:
         done = subprocess.run(  # noqa: S603
             [*COMMAND, *words],
             cwd=tmp_path,
-            env=NOTHING_SET,
+            env={**NOTHING_SET, **env},
             capture_output=True,
             text=True,
             timeout=DEADLINE_S,

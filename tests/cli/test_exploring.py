@@ -16,6 +16,7 @@ from onecharge.report.json_file import json_text
 from onecharge.report.pytest_file import pytest_text
 from onecharge.stored_run import stored_run
 from onecharge.targets import target
+from onecharge.world.postgres import Postgres
 
 from .conftest import DEADLINE_S, NOTHING_SET
 
@@ -32,11 +33,16 @@ def open_shop(folder: Path, guard: str) -> Path:
     return folder / "onecharge.toml"
 
 
-def by_pytest(folder: Path) -> "subprocess.CompletedProcess[str]":
+def by_pytest(folder: Path, database_url: str) -> "subprocess.CompletedProcess[str]":
+    """Run the test that was written; it needs none of the plug-ins that happen to be here."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_counterexample.py"],
         cwd=folder,
-        env=NOTHING_SET,
+        env={
+            **NOTHING_SET,
+            "DATABASE_URL": database_url,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
@@ -44,12 +50,15 @@ def by_pytest(folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_race_is_found_made_small_and_repeated(onecharge: "OneCharge", tmp_path: Path) -> None:
+def test_a_race_is_found_made_small_and_repeated(
+    onecharge: "OneCharge", postgres: Postgres, tmp_path: Path
+) -> None:
     open_shop(tmp_path, "look_first")
 
     ended = onecharge(
         *("explore", "--service", "onecharge.toml", "--scope", "two-requests"),
         *("--budget", "20", "--json", "verdict.json", "--junit", "junit.xml"),
+        DATABASE_URL=postgres.url("postgres"),
     )
 
     assert ended.exit_code == 1, ended.says
@@ -76,8 +85,10 @@ def test_a_race_is_found_made_small_and_repeated(onecharge: "OneCharge", tmp_pat
 
 
 @pytest.mark.timeout(240)  # four commands, two of which start a service and repeat it 20 times
-def test_the_test_that_is_written_is_red_until_the_service_is_mended(tmp_path: Path) -> None:
-    file = open_shop(tmp_path, "look_first")
+def test_the_test_that_is_written_is_red_until_the_service_is_mended(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    file, database_url = open_shop(tmp_path, "look_first"), postgres.url("postgres")
     second = Deviation(2, "release", 1, "client:2 POST /pay #1", "client:1 INSERT INTO notes #1")
     example = counterexample_of(
         tmp_path / "counterexample.toml",
@@ -94,12 +105,12 @@ def test_the_test_that_is_written_is_red_until_the_service_is_mended(tmp_path: P
     test = pytest_text(title="a race", steps=example.steps, says="seen", file=example.path.name)
     (tmp_path / "test_counterexample.py").write_text(test)
 
-    red = by_pytest(tmp_path)
+    red = by_pytest(tmp_path, database_url)
     assert red.returncode == 1, red.stdout + red.stderr
     assert "came back in 20 of 20 repeats" in red.stdout
 
     open_shop(tmp_path, "on_conflict")
-    green = by_pytest(tmp_path)
+    green = by_pytest(tmp_path, database_url)
     assert green.returncode == 0, green.stdout + green.stderr
     assert "1 passed" in green.stdout
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from onecharge.engine.retold import MOST_STEPS
 from onecharge.invariants import invariants
 from onecharge.scenario_file import library
 from onecharge.targets import mutants
@@ -66,3 +67,29 @@ def test_every_invariant_kills_a_mutant_on_show() -> None:
 
 def test_every_mutant_is_shown_by_a_scenario_of_the_library() -> None:
     assert {mutants()[name].shown_by for name in ON_SHOW} <= library().keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("server_error_recorded_as_failed", id="what the provider answers"),
+        pytest.param(
+            "claim_cleared_before_the_result", id="a race", marks=pytest.mark.whole_museum
+        ),
+        pytest.param(
+            "reconciler_with_its_own_key", id="nobody presses", marks=pytest.mark.whole_museum
+        ),
+        pytest.param("credit_after_the_latest_row", id="a crowd", marks=pytest.mark.whole_museum),
+    ],
+)
+def test_a_mutant_is_explored_and_told_in_at_most_eight_steps(
+    name: str, onecharge: "OneCharge"
+) -> None:
+    seen = onecharge(["explore", "--mutant", name, "--budget", "40"])
+
+    assert seen.exit_code == 1, seen.said
+    assert mutants()[name].violates in seen.violations, seen.said
+    [found] = [part["found"] for part in seen.verdict["explored"] if part["found"]]
+    assert 0 < len(found["steps"]) <= MOST_STEPS
+    assert found["failed"] > 0
+    assert not [step for step in found["steps"] if step.startswith("and so on")]
