@@ -18,8 +18,11 @@ from typing import Any, Final
 
 _LIVE_MARK: Final = "live_"
 _LIVE_TOKEN: Final = "access_token$production$"  # noqa: S105 - what they begin with
-_ROW_OF_DIGITS: Final = re.compile(r"[0-9](?:[ -]?[0-9]){12}")
+_ROW_OF_DIGITS: Final = b"0" * 13
 """Without one of these three there is no secret in a text: a cheap question."""
+
+_ALIKE: Final = bytes.maketrans(b"123456789", b"0" * 9)
+_BETWEEN_DIGITS: Final = b" -"
 
 _LIVE_KEY: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -100,11 +103,15 @@ def without_secrets(data: Any) -> Any:
 
 def may_hold_a_secret(text: str, start: int = 0) -> bool:
     """Tell cheaply whether it is worth looking closer, from a place of the text on."""
-    return (
-        text.find(_LIVE_MARK, start) >= 0
-        or _ROW_OF_DIGITS.search(text, start) is not None
-        or text.find(_LIVE_TOKEN, start) >= 0
-    )
+    text = text[start:]
+    if _LIVE_MARK in text or _LIVE_TOKEN in text:
+        return True
+    return _ROW_OF_DIGITS in _digits_alike(text)
+
+
+def _digits_alike(text: str) -> bytes:
+    # Every record of every history is asked this: in C, several times as quick as a pattern.
+    return text.encode("utf-8", "surrogatepass").translate(_ALIKE, _BETWEEN_DIGITS)
 
 
 def found_in(text: str) -> Iterator[Found]:
