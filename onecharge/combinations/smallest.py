@@ -3,7 +3,8 @@
 Rule 1: a row is a tape whose choices are its factors, so that shrinking is the one of every tape:
         troubles are tried away first, then plainer ones are tried.
 Rule 2: repeats of one row are made side by side, a batch at a time: shrinking takes them one by
-        one, and what it does not take is kept for the next time it asks.
+        one, and what it does not take is kept for the next time it asks. What may only be late is
+        waited for as long as it takes to tell, and all its repeats are one batch.
 """
 
 from collections import defaultdict, deque
@@ -16,7 +17,9 @@ from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.writing import scenario_of
 from onecharge.engine.shrinking import MOST_REPEATS, Shrunk, shrunk
 from onecharge.engine.tape import Choice, Tape
+from onecharge.healing import CONFIRM
 from onecharge.scenario_file import Scenario
+from onecharge.side_by_side import LIVENESS
 
 BATCH: Final = 10
 """So many repeats of one row are made at once."""
@@ -40,7 +43,7 @@ async def smallest(
     playing: Playing, found: Found, *, most_runs: int = MOST_RUNS, within: Within = lambda: True
 ) -> Smallest:
     """Shrink what was found by playing it again and again; flakiness is allowed for."""
-    repeats = _Repeats(playing)
+    repeats = _Repeats(playing, found.kind)
     small = await shrunk(
         as_tape(playing.space, found.row),
         found.kind,
@@ -72,8 +75,9 @@ def as_row(space: Space, tape: Tape) -> Row:
 class _Repeats:
     """Runs of rows, made a batch at a time and handed out one by one."""
 
-    def __init__(self, playing: Playing) -> None:
+    def __init__(self, playing: Playing, kind: str) -> None:
         self._playing = playing
+        self._late = kind if kind in LIVENESS else None
         self._kinds: dict[Row, deque[str | None]] = defaultdict(deque)
 
     async def run(self, tape: Tape) -> str | None:
@@ -83,8 +87,17 @@ class _Repeats:
             return None
         kinds = self._kinds[row]
         if not kinds:
-            kinds += [one.kind for one in await self._playing.together([row] * BATCH, "shrunk")]
+            kinds += await (self._played(row) if self._late is None else self._waited_for(row))
         return kinds.popleft()
+
+    async def _played(self, row: Row) -> list[str | None]:
+        return [one.kind for one in await self._playing.together([row] * BATCH, "shrunk")]
+
+    async def _waited_for(self, row: Row) -> list[str | None]:
+        """Tell of each whether it was late beyond doubt: alone, it was found to be violated."""
+        rows = [row] * MOST_REPEATS
+        played = await self._playing.together(rows, "shrunk", bounds=CONFIRM)
+        return [self._late if one.late else one.kind for one in played]
 
 
 assert MOST_REPEATS % BATCH == 0, "the last repeats are whole batches"
