@@ -25,7 +25,9 @@ pytestmark = pytest.mark.skipif(redis_program() is None, reason="there is no red
 
 
 @pytest.fixture(scope="module")
-async def server_url(supervisor: Supervisor, tmp_path_factory: pytest.TempPathFactory) -> str:
+async def server_url(
+    supervisor: Supervisor, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
     folder, port = tmp_path_factory.mktemp("redis"), free_port()
     argv = (redis_program() or "", "--port", str(port), "--bind", "127.0.0.1", "--save", "")
     await supervisor.spawn("redis", argv, env={}, cwd=folder, log=folder / "redis.log")
@@ -33,7 +35,8 @@ async def server_url(supervisor: Supervisor, tmp_path_factory: pytest.TempPathFa
     async with Redis.from_url(url) as client:
         while not await answers(client):
             await asyncio.sleep(0.01)
-    return url
+    yield url
+    await supervisor.stop("redis")
 
 
 async def answers(client: Redis) -> bool:
