@@ -117,10 +117,10 @@ def _gone(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str 
         at = {"operation": call.operation, "times": 1}
         lost = {"fault": "time_out_after_commit", **at}
         says = "leaves, the provider never answers, and comes back late"
-        yield Value(says, steps, (lost,), lone=True), why
+        yield Value(says, steps, (lost,), lone=True, troubles=2), why
         held = {**standing("on_receive"), **at, "amount": beyond_ms}
         says = "leaves, comes back late, and the call was on its way for long"
-        yield Value(says, steps, (held, *news), lone=True), why
+        yield Value(says, steps, (held, *news), lone=True, troubles=2), why
 
 
 def _impatient() -> Iterator[Value]:

@@ -160,7 +160,7 @@ class Combinations:
     def pairs(self, singles: Level) -> Level:
         """Return level 2, about to be played after level 1: it knows what calls were seen there."""
         space = self.space.after(singles.calls)
-        return Level(2, space, self._grouped(space.covering()))
+        return Level(2, space, self._grouped([*space.pairs_in_one(), *space.covering()]))
 
     async def levels(self, within: Within) -> AsyncIterator[Level]:
         """Play level 1, then level 2; stop at the first finding, or when time is up."""

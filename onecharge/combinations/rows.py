@@ -106,6 +106,11 @@ class Space:
         """Return a row for each value that can show something alone, all others boring."""
         return [self.row(dict([place])) for place in self.places() if self.value(place).alone]
 
+    def pairs_in_one(self) -> list[Row]:
+        """Return a row for each value that is two troubles by itself."""
+        double = (place for place in self.places() if self.value(place).troubles > 1)
+        return [self.row(dict([place])) for place in double]
+
     def covering(self) -> list[Row]:
         """Return rows that together contain every pair which is not excluded."""
         if not self.pairs:

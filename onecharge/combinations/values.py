@@ -43,7 +43,8 @@ class Value:
 
     ``means`` explains the name, where it is that of a fault: in a sentence of its own.
     ``orders`` is how many orders it takes, ``subject`` which of them is struck. ``lone`` says that
-    it is combined with nothing, ``paced`` that its presses have a time of their own, so that nobody
+    it is combined with nothing, ``troubles`` how many it is by itself: what takes two of them is
+    played with the pairs. ``paced`` says that its presses have a time of their own, so that nobody
     can press beside them. ``upon`` are calls that a plain charge does not make: the value comes to
     nothing until one of them is made, because of another trouble. ``ends`` says that the bank
     says no, and no further call is made. ``variant`` is a press that must have been seen for the
@@ -61,6 +62,7 @@ class Value:
     subject: int = 1
     at_once: int = 1
     lone: bool = False
+    troubles: Literal[1, 2] = 1
     paced: bool = False
     ends: bool = False
     upon: frozenset[Call] = frozenset()
@@ -74,8 +76,8 @@ class Value:
 
     @property
     def alone(self) -> bool:
-        """Whether it can show something with all others boring."""
-        return not self.upon
+        """Whether it is one trouble that can show something with all others boring."""
+        return not self.upon and self.troubles == 1
 
     def __repr__(self) -> str:
         return f"<Value {self.name}>"
