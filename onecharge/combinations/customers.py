@@ -56,7 +56,7 @@ def customers(file: ServiceFile, made: Sequence[Call]) -> Factor:
         else:
             left_out[value.name] = why
     can += [
-        Value(f"pays together with {_CROWD - 1} others", orders=_CROWD, lone=True),
+        Value(f"pays together with {_CROWD - 1} others", orders=_CROWD, lone=True, troubles=2),
         _edge_keys(),
     ]
     return Factor("customer", tuple(can), left_out)

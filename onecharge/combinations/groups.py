@@ -2,8 +2,8 @@
 
 Rule 1: those that a kill strikes come together, up to a number, and likewise those whose database
         crashes; never both in one group.
-Rule 2: the others fill these groups evenly: they begin when all is up again. Who waits for long
-        waits in the first of them, together.
+Rule 2: the others fill these groups evenly: they begin when all is up again. What is more than
+        one trouble by itself takes long, or many orders: all of it is in the first of them.
 Rule 3: where charges do not name their orders, nobody plays beside anybody.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from onecharge.combinations.rows import Row, Space
-from onecharge.steps import Wait
 
 STRUCK_TOGETHER: Final = 24
 """So many have one blow in common: more would not all be there while the first can wait."""
@@ -37,12 +36,9 @@ def arranged(space: Space, rows: Sequence[Row], *, tied: bool) -> list[list[Row]
     needed = math.ceil(len(rows) / SIDE_BY_SIDE)
     groups += [[] for _ in range(needed - len(groups))]
     for row in others:
-        (groups[0] if _waits(space, row) else min(groups, key=len)).append(row)
+        double = any(value.troubles > 1 for value in space.values(row))
+        (groups[0] if double else min(groups, key=len)).append(row)
     return [group for group in groups if group]
-
-
-def _waits(space: Space, row: Row) -> bool:
-    return any(isinstance(step, Wait) for value in space.values(row) for step in value.steps)
 
 
 def _dealt(space: Space, rows: Sequence[Row]) -> list[list[Row]]:

@@ -43,7 +43,7 @@ class Value:
 
     ``means`` explains the name, where it is that of a fault: in a sentence of its own.
     ``orders`` is how many orders it takes, ``subject`` which of them is struck. ``lone`` says that
-    it is combined with nothing, ``troubles`` how many it is by itself: what takes two of them is
+    it is combined with nothing, ``troubles`` how many it is by itself: what is more than one is
     played with the pairs. ``paced`` says that its presses have a time of their own, so that nobody
     can press beside them. ``upon`` are calls that a plain charge does not make: the value comes to
     nothing until one of them is made, because of another trouble. ``ends`` says that the bank
