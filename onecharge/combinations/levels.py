@@ -23,6 +23,7 @@ from onecharge.control import NAME as CONTROL
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.healing import CONFIRM
 from onecharge.history.reading import read_segment
+from onecharge.invariants import invariants
 from onecharge.scenario_file import Scenario
 from onecharge.verdict import ScenarioVerdict
 from onecharge.world.world import World
@@ -30,6 +31,9 @@ from simulator.core.calls import RefundCharge
 
 Within = Callable[[], bool]
 """Tells whether there is time for more."""
+
+_RANKS: Final = [each.name for each in invariants()]
+"""The worst that can be violated comes first."""
 
 _FEW: Final = 3
 _SHOWN: Final = 5
@@ -233,7 +237,7 @@ class Combinations:
             elif one.kind is None and one.verdict.reasons:
                 level.doubts[self._title(one.row)] = one.verdict.reasons[0]
         violated = [one for one in judged if one.kind is not None and not one.in_doubt]
-        return sorted(violated, key=self._cost)
+        return sorted(violated, key=lambda one: (self._cost(one), _RANKS.index(one.kind or "")))
 
     def _cost(self, judged: Judged) -> int:
         """Return how much it takes to see a row again: first come those in which nobody dies."""
