@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -123,10 +124,7 @@ def verify(  # noqa: PLR0917 - typer calls it by name
         explore_s = 0 if scenario else wanted.service_file.explore.budget_s
 
     def beside(parts: Parts) -> list[Schedules]:
-        half = Budget(explore_s / 2)
-        singles = Troubles(wanted, seed, half, parts)
-        pairs = Troubles(wanted, seed, half, parts, after=singles)
-        return [singles, pairs, Exploration(wanted, seed, half, parts)]
+        return _schedules(wanted, seed, Budget(explore_s), parts)
 
     _run(wanted, scenarios, seed, outputs, beside if explore_s else None)
 
@@ -158,10 +156,10 @@ def explore(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Try every order in which requests, statements, provider calls and webhooks can happen.
 
-    That is half of the budget. In the other, every single trouble comes before, and every pair of
-    them afterwards. The first violation ends it: it is made small, repeated twenty times and
-    written to counterexample.toml, with a test for pytest beside it. That takes no longer than to
-    find it may.
+    That is half of the budget. In the other, before, every single trouble is tried, and every pair
+    of them as far as there is time. The first violation ends it: it is made small, repeated twenty
+    times and written to counterexample.toml, with a test for pytest beside it. That takes no longer
+    than to find it may.
     """
     outputs = Outputs.asked(json_file, junit_file, html_file, os.environ)
     wanted, scopes = target(service, mutant), _scopes_named(scope or [])
@@ -169,10 +167,7 @@ def explore(  # noqa: PLR0917 - typer calls it by name
     def everything(parts: Parts) -> list[Schedules]:
         if scope:
             return [Exploration(wanted, seed, Budget(budget, bound), parts, scopes=scopes)]
-        half = Budget(budget / 2, bound)
-        singles = Troubles(wanted, seed, half, parts)
-        pairs = Troubles(wanted, seed, half, parts, after=singles)
-        return [singles, Exploration(wanted, seed, half, parts), pairs]
+        return _schedules(wanted, seed, Budget(budget, bound), parts)
 
     _run(wanted, [], seed, outputs, everything)
 
@@ -339,6 +334,14 @@ def _end(verdict: RunVerdict, troubles: Iterable[str]) -> NoReturn:
 def _complain(says: str) -> None:
     console = Console(stderr=True, highlight=False)
     console.print(f"onecharge: {redacted(says)}", markup=False, soft_wrap=True, style="red")
+
+
+def _schedules(wanted: Target, seed: int, budget: Budget, parts: Parts) -> list[Schedules]:
+    """Return what is explored: troubles and their pairs in one half of the time, then orders."""
+    half = replace(budget, seconds=budget.seconds / 2)
+    singles = Troubles(wanted, seed, half, parts)
+    pairs = Troubles(wanted, seed, half, parts, after=singles)
+    return [singles, pairs, Exploration(wanted, seed, half, parts)]
 
 
 def _named(names: list[str]) -> list[Scenario]:
