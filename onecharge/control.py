@@ -16,13 +16,13 @@ from onecharge import diagnosis
 from onecharge.history.judgement import money
 from onecharge.history.records import Record
 from onecharge.press import Operation, Order
+from onecharge.stored_run import CONTROL
 from onecharge.world.customers import Customers
 from onecharge.world.orders import orders_of
 from onecharge.world.read_back import Belief, ReadBack
 from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 
-NAME = "control"
 _LOOK_AGAIN_S = 0.05
 _PRESS_AGAIN_S = 0.2
 _BOUND_FACTOR = 10
@@ -60,7 +60,7 @@ class Passed:
 
 
 async def clean_control(
-    world: World, seed: int, tell: Tell = lambda _: None, name: str = NAME
+    world: World, seed: int, tell: Tell = lambda _: None, name: str = CONTROL
 ) -> Passed:
     """Play one plain charge and its event; raise ``ControlFailed`` at the first wrong step.
 

@@ -19,12 +19,12 @@ from onecharge.combinations.playing import Judged, Playing
 from onecharge.combinations.rows import Pair, Place, Row, Space
 from onecharge.combinations.values import Call
 from onecharge.combinations.writing import scenario_of
-from onecharge.control import NAME as CONTROL
 from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.healing import CONFIRM
 from onecharge.history.reading import read_segment
 from onecharge.invariants import invariants
 from onecharge.scenario_file import Scenario
+from onecharge.stored_run import CONTROL
 from onecharge.verdict import ScenarioVerdict
 from onecharge.world.world import World
 from simulator.core.calls import RefundCharge

@@ -64,7 +64,6 @@ _WAITS: Final = frozenset(
         "WAITAOF",
     ]
 )
-# fmt: off
 _READS: Final = frozenset(
     [
         "GET",
@@ -115,7 +114,6 @@ _READS: Final = frozenset(
         "FCALL_RO",
     ]
 )
-# fmt: on
 _WITHOUT_A_KEY: Final = frozenset(
     {"EXEC", "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "PUBLISH", "SCAN", "XREAD"}
 )

@@ -77,7 +77,6 @@ class Scheduler:
         self._crowded = crowded
         self._all_at_once = all_at_once
         self._silence = silence or Silence()
-        self._gaps_s = 0.0
         self._running: list[str] = []  # chains of operations that began and have not ended
         self._left: set[str] = set()  # of those, whose customer has hung up
         self._silent: set[str] = set()  # of those, who did not move when they were waited for

@@ -63,9 +63,8 @@ class Recorder:
             index = len(records)
             record = Record.of(entry, index=index, time_ns=self._clock())
             line = to_line(record)  # before the append: what is no JSON is a bug, and shows at once
-            if may_hold_a_secret(
-                line, line.index('"lane"')
-            ):  # before it stands a long number, the time
+            behind_the_time = line.index('"lane"')  # which is a long number, and no secret
+            if may_hold_a_secret(line, behind_the_time):
                 record = _without_secrets(record)
                 line = to_line(record)
             records.append(record)

@@ -63,9 +63,8 @@ class RunningService:
         Equal test names make equal orders. The amount is in minor units.
         """
         self._orders += 1
-        order = orders_of(self.file, self._name, self._orders, self._seed, mark=self._world.mark)[
-            -1
-        ]
+        mark = self._world.mark
+        order = orders_of(self.file, self._name, self._orders, self._seed, mark=mark)[-1]
         return order if amount_minor is None else replace(order, amount_minor=amount_minor)
 
     def pay(
