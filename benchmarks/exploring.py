@@ -34,11 +34,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the plain services are tho
 from figures import Figures, arguments
 
 from onecharge.control import clean_control
-from onecharge.engine.chooser import Chooser, InStep, Priorities, Replay, Taping
 from onecharge.engine.explorer import explored
 from onecharge.engine.scope import Scope
 from onecharge.engine.stage import SCOPES, Stage
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.chooser import Chooser, InStep, Priorities, Replay, Taping
+from onecharge.engine.tapes.tape import Tape
 from onecharge.history.sameness import retold
 from onecharge.loops import run_to_end
 from onecharge.service_file import read_service_file

@@ -33,7 +33,7 @@ import psutil
 import psycopg
 from figures import Figures, arguments
 
-from onecharge.engine.postgres_gate import PostgresGate
+from onecharge.engine.gates.postgres_gate import PostgresGate
 from onecharge.loops import run_to_end
 from onecharge.world.postgres import INSTALLATION, WHEEL, Postgres
 from onecharge.world.supervisor import Supervisor

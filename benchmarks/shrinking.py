@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 
-from onecharge.engine.shrinking import MOST_REPEATS, shrunk
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.shrinking import MOST_REPEATS, shrunk
+from onecharge.engine.tapes.tape import Choice, Tape
 
 TRIALS: Final = 12
 MATTER: Final = frozenset({"release", "fault", "kill"})

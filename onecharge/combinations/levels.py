@@ -19,7 +19,7 @@ from onecharge.combinations.playing import Judged, Playing
 from onecharge.combinations.rows import Pair, Place, Row, Space
 from onecharge.combinations.values import Call
 from onecharge.combinations.writing import scenario_of
-from onecharge.engine.shrinking import MOST_REPEATS
+from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.healing import CONFIRM
 from onecharge.history.reading import read_segment
 from onecharge.invariants import invariants

@@ -15,8 +15,8 @@ from onecharge.combinations.levels import Found, Within
 from onecharge.combinations.playing import Playing
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.writing import scenario_of
-from onecharge.engine.shrinking import MOST_REPEATS, Shrunk, shrunk
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.shrinking import MOST_REPEATS, Shrunk, shrunk
+from onecharge.engine.tapes.tape import Choice, Tape
 from onecharge.healing import CONFIRM
 from onecharge.scenario_file import Scenario
 from onecharge.side_by_side import LIVENESS

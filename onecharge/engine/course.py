@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onecharge.engine.chooser import ALL_AT_ONCE
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE
 
 if TYPE_CHECKING:
     import asyncio

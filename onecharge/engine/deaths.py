@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.gate import Held
+from onecharge.engine.gates.gate import Held
 from onecharge.healing import LOOK_AGAIN_S, at_most
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onecharge.engine.chooser import (
+from onecharge.engine.course import Course
+from onecharge.engine.tapes.chooser import (
     ALL_AT_ONCE,
     Bound,
     Chooser,
@@ -27,10 +28,9 @@ from onecharge.engine.chooser import (
     Taping,
     lane_of,
 )
-from onecharge.engine.course import Course
-from onecharge.engine.odometer import Odometer, renamings
-from onecharge.engine.shrinking import Shrunk, shrunk
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.odometer import Odometer, renamings
+from onecharge.engine.tapes.shrinking import Shrunk, shrunk
+from onecharge.engine.tapes.tape import Tape
 
 DEPTH: Final = 2
 """Of how many events in the wrong order a race is made that the priorities engine looks for."""

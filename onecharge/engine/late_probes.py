@@ -22,10 +22,10 @@ from statistics import median
 from typing import Final, Self
 
 from onecharge.engine.boundaries import WEBHOOK
-from onecharge.engine.chooser import PROBE, Boring, Chooser
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.paces import ALL, PROVIDER, SLOW_STORE_S, Paces
 from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.tapes.chooser import PROBE, Boring, Chooser
 
 PARTS: Final = 16
 """So many steps a sweep has from an event to what follows it."""

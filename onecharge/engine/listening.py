@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
-from onecharge.engine.gate import Gate
+from onecharge.engine.gates.gate import Gate
 from onecharge.engine.parking import Parking
 
 LISTEN_S: Final = 1.2

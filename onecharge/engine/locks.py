@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import psycopg
 
-from onecharge.engine.postgres_gate import PostgresGate
+from onecharge.engine.gates.postgres_gate import PostgresGate
 
 if TYPE_CHECKING:
     from onecharge.world.world import World

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.boundaries import ParkedCall
-from onecharge.engine.chooser import FAULT, KILL
-from onecharge.engine.gate import Held
+from onecharge.engine.gates.gate import Held
+from onecharge.engine.gates.postgres_statement import Statement
+from onecharge.engine.gates.statements import changes, commits
 from onecharge.engine.parking import Parked
-from onecharge.engine.postgres_statement import Statement
-from onecharge.engine.statements import changes, commits
+from onecharge.engine.tapes.chooser import FAULT, KILL
 from simulator.core.faults import Fault
 from simulator.core.rules import Rule
 from simulator.faults.error_after_commit import ErrorAfterCommit

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Self
 
-from onecharge.engine.chooser import Chooser
-from onecharge.engine.gate import Held
+from onecharge.engine.gates.gate import Held
 from onecharge.engine.parking import Parked, Parking
+from onecharge.engine.tapes.chooser import Chooser
 
 PACE: Final = "pace"
 """The kind of choice that says how quick something is."""

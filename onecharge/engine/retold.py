@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.engine.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked, lane_of
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked, lane_of
 
 MOST_STEPS: Final = 8
 

@@ -24,12 +24,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from onecharge.engine.boundaries import WEBHOOK, stop
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser
 from onecharge.engine.course import Course, Operation, as_they_happened
 from onecharge.engine.moves import Move
 from onecharge.engine.parking import Parked, Parking, Place
 from onecharge.engine.patience import Patience
 from onecharge.engine.silence import LITTLE_S, Silence
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, RELEASE, Chooser
 
 _LOOK_AGAIN_S: Final = 0.001
 ASKED_AGAIN: Final = 4

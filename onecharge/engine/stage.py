@@ -17,10 +17,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from onecharge.engine.boundaries import CLIENT, WEBHOOK, ProviderGate, WebhookGate
-from onecharge.engine.chooser import Chooser, Taping, lane_of
 from onecharge.engine.course import Course
 from onecharge.engine.deaths import Deaths
 from onecharge.engine.explorer import Coverage, Earlier, Ran
+from onecharge.engine.gates.statements import head
 from onecharge.engine.last_byte import Connections, Together, warm_connections
 from onecharge.engine.late_probes import LateProbes
 from onecharge.engine.listening import LISTEN_S, learn_habits
@@ -32,7 +32,7 @@ from onecharge.engine.scheduler import Scheduler
 from onecharge.engine.scope import Scope
 from onecharge.engine.scopes import SCOPES
 from onecharge.engine.silence import SILENCE_S, WHERE_LOCKS_ARE_SEEN_S, Silence
-from onecharge.engine.statements import head
+from onecharge.engine.tapes.chooser import Chooser, Taping, lane_of
 from onecharge.healing import LOOK_AGAIN_S, Healing, announce_phase, at_most, heal
 from onecharge.history.recorder import Recorder
 from onecharge.history.records import Record
@@ -48,7 +48,7 @@ from onecharge.world.read_back import ReadBack
 from onecharge.world.world import World
 
 if TYPE_CHECKING:
-    from onecharge.engine.tape import Tape
+    from onecharge.engine.tapes.tape import Tape
 
 __all__ = ["BATCH", "BOOKED_TWICE", "CHARGED_TWICE", "SCOPES", "Locks", "Scope", "Stage", "kind_of"]
 

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from onecharge.engine.retold import MOST_STEPS, Step
 from onecharge.engine.stage import SCOPES, Scope
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.tape import Choice, Tape
 from onecharge.invariants import invariants
 from onecharge.report.written import write_whole
 from onecharge.targets import Target, WrongUsage, reference, target

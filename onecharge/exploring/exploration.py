@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onecharge.engine.chooser import Chooser
 from onecharge.engine.explorer import Coverage, Found, Ran, explored
 from onecharge.engine.listening import LISTEN_S
 from onecharge.engine.stage import SCOPES, Scope, Stage, kind_of
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.chooser import Chooser
+from onecharge.engine.tapes.tape import Tape
 from onecharge.explored import Clock, Discovery, Part, Parts
 from onecharge.exploring.showing import Showing, dies
 from onecharge.targets import Target

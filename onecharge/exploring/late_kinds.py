@@ -3,7 +3,7 @@
 Rule 1: candidates are run in one batch, each with an order of its own, and judged together:
         healing takes its time, and takes it once for all of them.
 Rule 2: what let several events go at once is tried with their order pinned first, as elsewhere
-        (``engine/shrinking.py``).
+        (``engine/tapes/shrinking.py``).
 Rule 3: a candidate that shows the same violation is taken, the smallest first. A claim that names
         no order blames nobody in a batch: then runs are made one by one, a few of them.
 """
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from onecharge.engine.chooser import Replay
 from onecharge.engine.explorer import Found, pinned
-from onecharge.engine.shrinking import CONFIRMED_BY, MOST_REPEATS, Pinned, Shrunk
 from onecharge.engine.stage import Stage
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.chooser import Replay
+from onecharge.engine.tapes.shrinking import CONFIRMED_BY, MOST_REPEATS, Pinned, Shrunk
+from onecharge.engine.tapes.tape import Tape
 
 _ALL: Final = 100
 """More than are run in one batch."""

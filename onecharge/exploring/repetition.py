@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.chooser import Replay
-from onecharge.engine.shrinking import MOST_REPEATS
 from onecharge.engine.stage import Stage
+from onecharge.engine.tapes.chooser import Replay
+from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.explored import Discovery, Part, Parts
 from onecharge.exploring.counterexample import Counterexample
 from onecharge.targets import Target

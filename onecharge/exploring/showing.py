@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.chooser import KILL, RELEASE, Asked, Replay, Taping
 from onecharge.engine.explorer import Found, smallest
 from onecharge.engine.retold import retold
-from onecharge.engine.shrinking import Shrunk
 from onecharge.engine.stage import BATCH, CHARGED_TWICE, Scope, Stage
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.chooser import KILL, RELEASE, Asked, Replay, Taping
+from onecharge.engine.tapes.shrinking import Shrunk
+from onecharge.engine.tapes.tape import Tape
 from onecharge.explaining.explanation import divergence
 from onecharge.explored import Discovery
 from onecharge.exploring.batches import BATCHES

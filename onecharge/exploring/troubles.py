@@ -17,7 +17,7 @@ from typing import Final
 from onecharge.combinations.levels import Combinations, Found, Level
 from onecharge.combinations.smallest import Smallest, smallest
 from onecharge.combinations.writing import as_toml
-from onecharge.engine.shrinking import MOST_REPEATS
+from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.explored import Clock, Discovery, Part, Parts
 from onecharge.exploring.batches import BATCHES
 from onecharge.exploring.exploration import Budget

@@ -17,8 +17,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from onecharge.engine.redis_server import RedisServer
-from onecharge.engine.sides import Unreachable
+from onecharge.engine.gates.redis_server import RedisServer
+from onecharge.engine.gates.sides import Unreachable
 from onecharge.world.ports import LOOPBACK, free_port
 from onecharge.world.processes import end_of
 from onecharge.world.service import NotReady

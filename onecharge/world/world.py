@@ -15,10 +15,10 @@ from typing import Final
 
 import aiohttp
 
-from onecharge.engine.gate import Gate
+from onecharge.engine.gates.gate import Gate
+from onecharge.engine.gates.postgres_gate import PostgresGate
+from onecharge.engine.gates.redis_gate import RedisGate
 from onecharge.engine.parking import Parking
-from onecharge.engine.postgres_gate import PostgresGate
-from onecharge.engine.redis_gate import RedisGate
 from onecharge.history.recorder import Recorder
 from onecharge.service_file import ServiceFile, exploring
 from onecharge.templates import filled_text

@@ -45,8 +45,16 @@ OFFENCES = {
         "from onecharge.world import ports",
     ),
     "What is spoken on the wire is told without a wire: bytes in, pieces out": (
-        "onecharge/engine/wire/redis.py",
+        "onecharge/engine/gates/wire/redis.py",
         "import socket",
+    ),
+    "What is chosen in a run is chosen without a run: no I/O, no clock, no gate": (
+        "onecharge/engine/tapes/chooser.py",
+        "import asyncio",
+    ),
+    "A gate knows where commands are parked, and nobody who lets them go on": (
+        "onecharge/engine/gates/gate.py",
+        "from onecharge.engine import moves",
     ),
     "The engine makes runs and knows nobody who asks for them": (
         "onecharge/engine/stage.py",

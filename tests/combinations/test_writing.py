@@ -5,8 +5,8 @@ from pathlib import Path
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.smallest import as_row, as_tape
 from onecharge.combinations.writing import as_toml, planned, scenario_of
-from onecharge.engine.shrinking import ORDER
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.shrinking import ORDER
+from onecharge.engine.tapes.tape import Tape
 from onecharge.scenario_file import read_scenario_file
 
 MOST_STEPS = 8

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from psycopg import AsyncConnection
 
+from onecharge.engine.gates.postgres_gate import PostgresGate
 from onecharge.engine.parking import Parked, Parking
-from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.world.postgres import Postgres
 
 

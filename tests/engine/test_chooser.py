@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onecharge.engine.chooser import (
+from onecharge.engine.tapes.chooser import (
     RELEASE,
     Boring,
     Bound,
@@ -20,8 +20,8 @@ from onecharge.engine.chooser import (
     Swarm,
     Taping,
 )
-from onecharge.engine.odometer import Odometer, renamings
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.odometer import Odometer, renamings
+from onecharge.engine.tapes.tape import Choice, Tape
 
 Trace = tuple[str, ...]
 Toy = Callable[[Chooser], Trace]

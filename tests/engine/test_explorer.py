@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Iterable
 from math import comb
 
-from onecharge.engine.chooser import ALL_AT_ONCE, Bound, Chooser
 from onecharge.engine.course import Course
 from onecharge.engine.explorer import Coverage, Explored, Found, Make, Ran, explored, smallest
 from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import Scheduler
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, Bound, Chooser
 from tests.engine.toys import Toy, Way, times, two
 
 TWICE = "one_charge_per_key"

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 
 from onecharge.engine.boundaries import stop
-from onecharge.engine.habits import Habits
+from onecharge.engine.gates.habits import Habits
+from onecharge.engine.gates.redis_gate import RedisGate
+from onecharge.engine.gates.statements import ends, words
 from onecharge.engine.listening import learn_habits
 from onecharge.engine.parking import Parking
-from onecharge.engine.redis_gate import RedisGate
-from onecharge.engine.statements import ends, words
 
 
 def test_what_is_heard_while_listening_is_known_afterwards() -> None:

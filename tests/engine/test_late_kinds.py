@@ -2,11 +2,11 @@
 
 import pytest
 
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser, Taping
 from onecharge.engine.course import Course
 from onecharge.engine.explorer import Found, Ran
-from onecharge.engine.shrinking import Pinned
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, RELEASE, Chooser, Taping
+from onecharge.engine.tapes.shrinking import Pinned
+from onecharge.engine.tapes.tape import Choice, Tape
 from onecharge.exploring.late_kinds import shrunk_in_batches
 from onecharge.history.judgement import API_TO_PROVIDER, Judgement, Violation
 from onecharge.verdict import InvariantVerdict, ScenarioVerdict

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from onecharge.engine.boundaries import stop
-from onecharge.engine.chooser import PROBE, Boring, Chooser, Replay, Taping
 from onecharge.engine.course import Course, Operation
 from onecharge.engine.explorer import Coverage, Ran, explored
 from onecharge.engine.late_probes import PARTS, LateProbes
 from onecharge.engine.paces import PACE
 from onecharge.engine.parking import Parking
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.chooser import PROBE, Boring, Chooser, Replay, Taping
+from onecharge.engine.tapes.tape import Choice, Tape
 
 CALL = "charge.create on_receive"
 BEHIND = f"behind client:1 {CALL} #1"

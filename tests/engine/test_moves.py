@@ -9,15 +9,15 @@ from aiohttp import ClientError, ClientSession
 from psycopg import AsyncConnection
 
 from onecharge.engine.boundaries import ParkedCall, ProviderGate
-from onecharge.engine.chooser import FAULT, KILL, Boring, Replay, Taping
 from onecharge.engine.course import Course, Operation
+from onecharge.engine.gates.postgres_gate import PostgresGate
+from onecharge.engine.gates.statements import changes
 from onecharge.engine.moves import Move, dying, faults, hanging_up
 from onecharge.engine.parking import Parked, Parking
 from onecharge.engine.patience import Patience
-from onecharge.engine.postgres_gate import PostgresGate
 from onecharge.engine.scheduler import Scheduler
-from onecharge.engine.statements import changes
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.chooser import FAULT, KILL, Boring, Replay, Taping
+from onecharge.engine.tapes.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.conftest import arrival
 from tests.engine.toys import Toy

@@ -4,12 +4,12 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from onecharge.engine.chooser import ALL_AT_ONCE, RELEASE, Chooser, InOrder, Replay, Taping
 from onecharge.engine.explorer import Found, Make, Ran, smallest
 from onecharge.engine.parking import Place
 from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import Scheduler
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, RELEASE, Chooser, InOrder, Replay, Taping
+from onecharge.engine.tapes.tape import Choice, Tape
 from tests.engine.toys import Toy, Way, two
 
 TWICE = "one_charge_per_key"

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from onecharge.engine.gate import Held
+from onecharge.engine.gates.gate import Held
+from onecharge.engine.gates.postgres_gate import PostgresGate
 from onecharge.engine.locks import Locks
 from onecharge.engine.parking import Parked
-from onecharge.engine.postgres_gate import PostgresGate
 from tests.engine.conftest import arrival
 
 INSERT = "INSERT INTO charges VALUES (1, 500)"

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onecharge.engine.wire import postgres as wire
-from onecharge.engine.wire.postgres import Piece
-from onecharge.engine.wire.postgres_answers import FAILED, IN_TRANSACTION, Awaited, Owed
-from onecharge.engine.wire.postgres_units import Unit, Units
+from onecharge.engine.gates.wire import postgres as wire
+from onecharge.engine.gates.wire.postgres import Piece
+from onecharge.engine.gates.wire.postgres_answers import FAILED, IN_TRANSACTION, Awaited, Owed
+from onecharge.engine.gates.wire.postgres_units import Unit, Units
 
 
 def parse(name: str, text: str) -> Piece:

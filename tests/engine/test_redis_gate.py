@@ -8,9 +8,9 @@ import pytest
 import redis.exceptions
 from redis.asyncio import Redis
 
-from onecharge.engine import redis_commands
-from onecharge.engine.gate import Held
-from onecharge.engine.redis_gate import RedisGate
+from onecharge.engine.gates import redis_commands
+from onecharge.engine.gates.gate import Held
+from onecharge.engine.gates.redis_gate import RedisGate
 from onecharge.loops import run_to_end
 from onecharge.world.ports import free_port
 from onecharge.world.redis import redis_program

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from onecharge.engine.chooser import Priorities, Replay, Taping
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.chooser import Priorities, Replay, Taping
+from onecharge.engine.tapes.tape import Tape
 from onecharge.history.sameness import retold
 from onecharge.world.postgres import Postgres
 from tests.engine.races import RACES, stage_of, world_of

@@ -1,8 +1,8 @@
 """A run told in a few steps of English, which are its tape as well."""
 
-from onecharge.engine.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked
 from onecharge.engine.paces import PACE
 from onecharge.engine.retold import AFTERWARDS, MOST_STEPS, USUAL, retold
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, PROBE, RELEASE, Asked
 
 ONE, TWO = "client:1 POST /pay #1", "client:2 POST /pay #1"
 

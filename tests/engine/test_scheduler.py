@@ -9,14 +9,14 @@ from math import comb
 from aiohttp import ClientSession, web
 
 from onecharge.engine.boundaries import ProviderGate, WebhookGate, stop
-from onecharge.engine.chooser import ALL_AT_ONCE, Boring, Replay, Taping
 from onecharge.engine.course import Course, Operation
-from onecharge.engine.odometer import Odometer
 from onecharge.engine.parking import Parking
 from onecharge.engine.patience import Patience
 from onecharge.engine.scheduler import ASKED_AGAIN, Scheduler
 from onecharge.engine.silence import Silence
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.chooser import ALL_AT_ONCE, Boring, Replay, Taping
+from onecharge.engine.tapes.odometer import Odometer
+from onecharge.engine.tapes.tape import Choice, Tape
 from simulator.server import Simulator
 from tests.engine.toys import Toy, Way, two
 

@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 import pytest
 
-from onecharge.engine.shrinking import MOST_REPEATS, shrunk
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.shrinking import MOST_REPEATS, shrunk
+from onecharge.engine.tapes.tape import Choice, Tape
 
 DOUBLE = "one_charge_per_key"
 STEPS = 40

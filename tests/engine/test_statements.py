@@ -2,8 +2,8 @@
 
 import pytest
 
-from onecharge.engine.statements import commits, for_its_own_sake, head
-from onecharge.engine.wire.postgres_answers import FAILED, IDLE, IN_TRANSACTION
+from onecharge.engine.gates.statements import commits, for_its_own_sake, head
+from onecharge.engine.gates.wire.postgres_answers import FAILED, IDLE, IN_TRANSACTION
 
 
 @pytest.mark.parametrize(

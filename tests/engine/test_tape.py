@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onecharge.engine.tape import Choice, NotATape, Tape
+from onecharge.engine.tapes.tape import Choice, NotATape, Tape
 
 names = st.text(max_size=6)
 tapes = st.builds(

@@ -24,8 +24,8 @@ from psycopg import AsyncConnection
 from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from onecharge.engine.postgres_gate import PostgresGate
-from onecharge.engine.wire.postgres import TLS_ALERT
+from onecharge.engine.gates.postgres_gate import PostgresGate
+from onecharge.engine.gates.wire.postgres import TLS_ALERT
 from onecharge.loops import run_to_end
 
 HERE = Path(__file__).parent

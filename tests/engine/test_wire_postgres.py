@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onecharge.engine.wire import postgres as wire
-from onecharge.engine.wire.postgres import Frames, Garbled, Piece
+from onecharge.engine.gates.wire import postgres as wire
+from onecharge.engine.gates.wire.postgres import Frames, Garbled, Piece
 
 kinds = st.sampled_from([b"Q", b"P", b"B", b"E", b"S", b"d", b"D", b"Z"])
 sizes = st.integers(0, 40) | st.integers(wire.WHOLE - 10, 3 * wire.WHOLE)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onecharge.engine.wire import redis as wire
-from onecharge.engine.wire.redis import Frames, Garbled
+from onecharge.engine.gates.wire import redis as wire
+from onecharge.engine.gates.wire.redis import Frames, Garbled
 
 SOMETHING = b"x\r\n$5\r\n" * (wire.WHOLE // 2)
 

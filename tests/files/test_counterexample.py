@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from onecharge.engine.retold import Deviation, Step
-from onecharge.engine.shrinking import Pinned
 from onecharge.engine.stage import SCOPES
+from onecharge.engine.tapes.shrinking import Pinned
 from onecharge.exploring.counterexample import (
     Counterexample,
     counterexample_of,

@@ -9,7 +9,7 @@ Rule 3: in doubt a statement is held. Holding one too many costs time; one too f
 import re
 from typing import Final
 
-from onecharge.engine.wire.postgres_answers import IDLE
+from onecharge.engine.gates.wire.postgres_answers import IDLE
 
 _COMMENT: Final = re.compile(r"\A(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/|\()+", re.DOTALL)
 _NAME: Final = r'((?:"[^"]+"|[\w$]+)(?:\s*\.\s*(?:"[^"]+"|[\w$]+))*)'

@@ -12,19 +12,25 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.chains import BACKGROUND
-from onecharge.engine.postgres_opening import Opening
-from onecharge.engine.postgres_refusals import Refusal
-from onecharge.engine.postgres_statement import Loss, Statement, Transaction, Woken
-from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.statements import commits, ends, for_its_own_sake, head, words
-from onecharge.engine.way import Way
-from onecharge.engine.wire import postgres as wire
-from onecharge.engine.wire.postgres import Piece
-from onecharge.engine.wire.postgres_answers import IDLE, IN_TRANSACTION, OPENING, Awaited, Owed
-from onecharge.engine.wire.postgres_units import Units
+from onecharge.engine.gates.postgres_opening import Opening
+from onecharge.engine.gates.postgres_refusals import Refusal
+from onecharge.engine.gates.postgres_statement import Loss, Statement, Transaction, Woken
+from onecharge.engine.gates.sides import Side, Unreachable
+from onecharge.engine.gates.statements import commits, ends, for_its_own_sake, head, words
+from onecharge.engine.gates.way import Way
+from onecharge.engine.gates.wire import postgres as wire
+from onecharge.engine.gates.wire.postgres import Piece
+from onecharge.engine.gates.wire.postgres_answers import (
+    IDLE,
+    IN_TRANSACTION,
+    OPENING,
+    Awaited,
+    Owed,
+)
+from onecharge.engine.gates.wire.postgres_units import Units
 
 if TYPE_CHECKING:
-    from onecharge.engine.postgres_gate import PostgresGate
+    from onecharge.engine.gates.postgres_gate import PostgresGate
 
 _BACKLOG: Final = 4 * wire.WHOLE
 _OURS: Final = b"onecharge_refusal"

@@ -10,7 +10,7 @@ Rule 3: what is fatal is said by the gate, and the connection closed: so does a 
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.engine.wire.postgres import error
+from onecharge.engine.gates.wire.postgres import error
 
 
 @dataclass(frozen=True, slots=True)

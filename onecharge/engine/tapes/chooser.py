@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from onecharge.engine.tape import Choice, Tape
+from onecharge.engine.tapes.tape import Choice, Tape
 
 Alternatives = Sequence[str]
 

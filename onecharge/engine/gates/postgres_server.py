@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from psycopg.conninfo import conninfo_to_dict
 
-from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.wire.postgres import WANTS_TLS
+from onecharge.engine.gates.sides import Side, Unreachable
+from onecharge.engine.gates.wire.postgres import WANTS_TLS
 from onecharge.world.ports import LOOPBACK
 
 _OF_THE_CONNECTION: Final = frozenset(

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from onecharge.engine.wire import postgres as wire
-from onecharge.engine.wire.postgres import Piece
+from onecharge.engine.gates.wire import postgres as wire
+from onecharge.engine.gates.wire.postgres import Piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Final
 
-from onecharge.engine.chooser import Alternatives, Asked, lane_of
+from onecharge.engine.tapes.chooser import Alternatives, Asked, lane_of
 
 
 @dataclass(frozen=True, slots=True)

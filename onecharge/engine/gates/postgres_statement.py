@@ -3,14 +3,14 @@
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from onecharge.engine.gate import Held
+from onecharge.engine.gates.gate import Held
+from onecharge.engine.gates.postgres_refusals import REFUSALS
+from onecharge.engine.gates.statements import changes, ends
+from onecharge.engine.gates.wire.postgres import Piece
 from onecharge.engine.parking import Place, Standing
-from onecharge.engine.postgres_refusals import REFUSALS
-from onecharge.engine.statements import changes, ends
-from onecharge.engine.wire.postgres import Piece
 
 if TYPE_CHECKING:
-    from onecharge.engine.postgres_connection import Gated
+    from onecharge.engine.gates.postgres_connection import Gated
 
 
 class Loss(Enum):

@@ -19,10 +19,10 @@ refuses by name a client that speaks TLS without asking.
 import asyncio
 from collections.abc import Collection
 
-from onecharge.engine.gate import Gate, Held, OrderOf, nobodys
+from onecharge.engine.gates.gate import Gate, Held, OrderOf, nobodys
+from onecharge.engine.gates.postgres_connection import Gated
+from onecharge.engine.gates.postgres_server import PostgresServer, through
 from onecharge.engine.parking import Parking
-from onecharge.engine.postgres_connection import Gated
-from onecharge.engine.postgres_server import PostgresServer, through
 
 
 class PostgresGate(Gate):

@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from onecharge.engine.postgres_refusals import REFUSALS
-from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.wire import postgres as wire
+from onecharge.engine.gates.postgres_refusals import REFUSALS
+from onecharge.engine.gates.sides import Side, Unreachable
+from onecharge.engine.gates.wire import postgres as wire
 
 if TYPE_CHECKING:
-    from onecharge.engine.postgres_gate import PostgresGate
+    from onecharge.engine.gates.postgres_gate import PostgresGate
 
 DIRECT_TLS: Final = (
     "a client speaks TLS without asking (sslnegotiation=direct); the gate speaks no TLS towards"

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from onecharge.engine.door import Door
-from onecharge.engine.habits import Habits
+from onecharge.engine.gates.door import Door
+from onecharge.engine.gates.habits import Habits
 from onecharge.engine.parking import Parking, Place, Standing
 
 OrderOf = Callable[[str, bytes], "str | None"]

@@ -15,14 +15,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.engine import redis_commands
-from onecharge.engine.gate import Gate, Held, OrderOf, nobodys
+from onecharge.engine.gates import redis_commands
+from onecharge.engine.gates.gate import Gate, Held, OrderOf, nobodys
+from onecharge.engine.gates.redis_server import RedisServer, through
+from onecharge.engine.gates.sides import Side, Unreachable
+from onecharge.engine.gates.way import Way
+from onecharge.engine.gates.wire import redis as wire
+from onecharge.engine.gates.wire.redis import Piece
 from onecharge.engine.parking import Parking, Place
-from onecharge.engine.redis_server import RedisServer, through
-from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.way import Way
-from onecharge.engine.wire import redis as wire
-from onecharge.engine.wire.redis import Piece
 
 _BACKLOG: Final = 4 * wire.WHOLE
 

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from onecharge.engine.tape import Tape
+from onecharge.engine.tapes.tape import Tape
 
 Run = Callable[[Tape], Awaitable[str | None]]
 """Makes one run by a tape and returns the kind of what it violated, None if nothing."""

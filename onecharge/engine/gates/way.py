@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Generic, Protocol, TypeVar
 
-from onecharge.engine.gate import Gate, Held
-from onecharge.engine.sides import Side
+from onecharge.engine.gates.gate import Gate, Held
+from onecharge.engine.gates.sides import Side
 
 
 class Piece(Protocol):

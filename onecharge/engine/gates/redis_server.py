@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from onecharge.engine.sides import Side, Unreachable
-from onecharge.engine.wire.redis import Frames, command
+from onecharge.engine.gates.sides import Side, Unreachable
+from onecharge.engine.gates.wire.redis import Frames, command
 from onecharge.world.ports import LOOPBACK
 
 _SCHEMES: Final = ("redis", "rediss", "unix")

@@ -1,0 +1,1 @@
+"""Gates: what stands between a service and its stores, and holds one command at a time."""
