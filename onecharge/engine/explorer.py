@@ -255,12 +255,15 @@ class _Exploration:
             self._coverage.renamed += stands_for - 1
 
     async def random(self, within: Within) -> Found | None:
-        """Take turns: priorities, whose clean runs mean something, and a swarm with all at once."""
+        """Take turns: priorities, whose clean runs mean something, and a swarm with all at once.
+
+        Where nothing is held, there is nobody to go first: a sweep has the swarm alone.
+        """
         coverage, counted = self._coverage, 0
         while within():
             seed = self._seed * 1_000_003 + coverage.sampled
             steps, lanes = self._steps, len(self._lanes)
-            by_priority = coverage.sampled % 2 == 0
+            by_priority = coverage.sampled % 2 == 0 and not coverage.swept
             taping = Taping(
                 Priorities(seed, depth=DEPTH, steps=steps) if by_priority else Swarm(seed)
             )

@@ -6,7 +6,8 @@ held at that place. So it is swept: the provider's calls are let go at once, and
 follows one of them after a part of the time that the service took for what came next.
 
 Rule 1: how long it takes is measured before, and again in every run; a probe is a part of that,
-        never a number of milliseconds. So a sweep means the same on a slow machine.
+        never a number of milliseconds. So a sweep means the same on a slow machine. It begins
+        before the event: who leaves together with an answer comes after what the answer leads to.
 Rule 2: a provider that is quick and one that is slow are both part of it: a hold can hide a race.
 Rule 3: the machine decides what comes first. Every run is a sample, and counted as one.
 Rule 4: the boring choice is a second request after the first was answered.
@@ -97,11 +98,18 @@ class LateProbes:
         if not self._parts:
             return [event, f"{lane} right behind {event}"]
         parts = range(self._parts + 1)
-        return [event, *(f"{lane} {part}/{self._parts} behind {event}" for part in parts)]
+        return [event, *(f"{lane} {part}/{self._parts} around {event}" for part in parts)]
 
     def after_s(self, event: str, index: int) -> float:
-        """Return how long after an event an alternative lets the second request go."""
-        return median(self._took[event]) * (index - 1) / max(1, self._parts)
+        """Return how long after an event an alternative lets the second request go.
+
+        Below zero it goes before: by so much at most as a request is on its way to the provider.
+        """
+        if not self._parts:
+            return 0.0
+        before_s = 0.0 if event == self._anchors[0] else median(self._took[self._anchors[0]])
+        span_s = before_s + median(self._took[event])
+        return span_s * (index - 1) / self._parts - before_s
 
     def took(self, event: str, seconds: float) -> None:
         """Take in how long it was until the next event, or until the answer."""
@@ -137,8 +145,9 @@ class _Probe:
         self._follow(f"{self._first.lane} {self._first.what} #1", lambda: self._begin(self._first))
         seen = -1
         while not all(task.done() for task in self._tasks) or not self._answered_both():
-            if self._tasks[0].done() and not self._under_way():
+            if self._tasks[0].done() and len(self._tasks) == 1:
                 self._measure()
+                self._cancel_timers()  # it took less than was measured: nothing is left to wait for
                 self._begin(self._second)
             for event in self._parking.parked():
                 if self._probes.offers(event):
@@ -148,11 +157,14 @@ class _Probe:
 
     async def end(self) -> None:
         """Leave nothing behind."""
-        for timer in self._timers:
-            timer.cancel()
+        self._cancel_timers()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
 
     def _under_way(self) -> bool:
         """Whether the second request has left, or will."""
@@ -169,10 +181,13 @@ class _Probe:
         self._measure()
 
         def go_on(lets: Callable[[], None]) -> None:
-            self._known.discard(id(event))
-            self._follow(str(event.place), lets)
+            self._follow(str(event.place), lambda: self._lets(event, lets))
 
         self._paces.let_go(event, self._parking, go_on)
+
+    def _lets(self, event: Parked, lets: Callable[[], None]) -> None:
+        self._known.discard(id(event))
+        lets()
 
     def _follow(self, name: str, go_on: Callable[[], None]) -> None:
         """Let an event go on, and the second request after it, if that is chosen."""
@@ -182,15 +197,19 @@ class _Probe:
             index = self._chooser.choose(PROBE, names) if len(names) > 1 else 0
             self._course.releases.append(names[index])
         loop = asyncio.get_running_loop()
+        after_s = self._probes.after_s(name, index) if index else 0.0
+        if index and after_s < 0:
+            self._begin(self._second)
+            self._timers.append(loop.call_later(-after_s, go_on))
+            return
         go_on()
         self._last = (name, loop.time())
         if index:
-            after_s = self._probes.after_s(name, index)
             self._timers.append(loop.call_later(after_s, self._begin, self._second))
 
     def _measure(self) -> None:
         """Take in how long it was since the last event, if only the first was under way."""
-        if self._last is not None and not self._under_way():
+        if self._last is not None and len(self._tasks) == 1:
             name, at_s = self._last
             self._probes.took(name, asyncio.get_running_loop().time() - at_s)
         self._last = None

@@ -22,7 +22,7 @@ AFTERWARDS: Final = "the second request comes when the first has been answered"
 _NUMBERED = re.compile(r"([a-z]+):(\d+)")
 _PLACE = re.compile(r"(?P<lane>\S+) (?P<what>.+) #\d+")
 _MOVE = re.compile(r"(?P<place>\S+ .+ #\d+) (?P<becomes>.+)")
-_PROBE = re.compile(r"(?P<lane>\S+) (?P<part>\d+/\d+|right) behind (?P<event>.+)")
+_PROBE = re.compile(r"(?P<lane>\S+) (?P<part>\d+/\d+ around|right behind) (?P<event>.+)")
 _METHOD = re.compile(r"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) /")
 _SEAM = re.compile(r"(?P<operation>\S+) (?P<seam>on_receive|before_commit|after_commit)")
 _SEAMS: Final = {
@@ -91,9 +91,10 @@ def _slow_or_early(name: str) -> str:
     if (probe := _PROBE.fullmatch(name)) is None:
         return name
     who, begins = _plain(probe["lane"]), _begins(probe["event"])
-    if probe["part"] == "right":
+    if probe["part"] == "right behind":
         return f"{begins}, and {who} comes right behind that"
-    return f"{begins}, and {who} comes after {probe['part']} of the time to what follows"
+    part = probe["part"].removesuffix(" around")
+    return f"{begins}, and {who} comes around that, {part} of the way to what follows"
 
 
 def _deviations(place: int, one: Asked) -> tuple[Deviation, ...]:

@@ -27,6 +27,10 @@ HERE = [
 ]
 """Those of two requests in one statement are found in ``test_exploring_services.py``."""
 
+PATIENCE = 500
+"""So many runs at most. A handful is enough where nothing else is under way; but where nothing can
+be held, the machine decides what comes first, and one that is busy decides alike for a while."""
+
 
 @pytest.mark.parametrize("name", HERE)
 async def test_a_hard_race_is_found_and_explained(
@@ -41,7 +45,9 @@ async def test_a_hard_race_is_found_and_explained(
         stage_of(race, world) as stage,
     ):
         coverage = stage.coverage()
-        result = await explored(stage.make, coverage, systematically=times(60), by_chance=times(60))
+        result = await explored(
+            stage.make, coverage, systematically=times(PATIENCE), by_chance=times(PATIENCE)
+        )
         await stage.judged()
 
     assert result.found is not None
@@ -62,7 +68,7 @@ async def test_processes_at_one_address_are_both_reached(
         stage_of(race, world) as stage,
     ):
         result = await explored(
-            stage.make, stage.coverage(), systematically=times(60), by_chance=times(60)
+            stage.make, stage.coverage(), systematically=times(PATIENCE), by_chance=times(PATIENCE)
         )
         await stage.judged()
 

@@ -16,7 +16,7 @@ from onecharge.engine.tapes.chooser import PROBE, Boring, Chooser, Replay, Tapin
 from onecharge.engine.tapes.tape import Choice, Tape
 
 CALL = "charge.create on_receive"
-BEHIND = f"behind client:1 {CALL} #1"
+EVENT = f"client:1 {CALL} #1"
 ONCE, TWICE = ["first", "first has ended", "second"], ["first", "second", "first has ended"]
 
 
@@ -74,7 +74,7 @@ async def test_the_boring_second_request_comes_when_the_first_was_answered(shop:
     assert (course.swept, course.counts) == (True, False)
 
 
-async def test_behind_each_event_there_are_parts_of_what_it_takes(shop: Shop) -> None:
+async def test_around_each_event_there_are_parts_of_what_it_takes(shop: Shop) -> None:
     taping = Taping(Boring())
     await shop.probed(taping)
 
@@ -82,10 +82,13 @@ async def test_behind_each_event_there_are_parts_of_what_it_takes(shop: Shop) ->
     assert provider.alternatives == ("the provider is quick", "the provider is slow")
     assert press.alternatives[0] == "client:1 POST /pay #1"
     assert call.alternatives[1:] == tuple(
-        f"client:2 {n}/{PARTS} {BEHIND}" for n in range(PARTS + 1)
+        f"client:2 {n}/{PARTS} around {EVENT}" for n in range(PARTS + 1)
     )
-    # A part of what was measured: the last one is when the next thing happens.
+    # A part of what was measured: the last one is when the next thing happens, and the first is
+    # so long before as a request takes to come so far; nothing is before the first request.
     assert shop.probes.after_s(f"client:1 {CALL} #1", PARTS + 1) > 0
+    assert shop.probes.after_s(f"client:1 {CALL} #1", 1) < 0
+    assert shop.probes.after_s("client:1 POST /pay #1", 1) == 0
 
 
 async def test_beside_a_gate_a_second_request_comes_right_behind_an_event(shop: Shop) -> None:
@@ -93,7 +96,7 @@ async def test_beside_a_gate_a_second_request_comes_right_behind_an_event(shop: 
     await shop.measured()
     taping = Taping(Boring())
     await shop.probed(taping)
-    right = f"client:2 right {BEHIND}"
+    right = f"client:2 right behind {EVENT}"
     asked = [one.alternatives for one in taping.asked]
 
     assert asked == [
@@ -101,7 +104,7 @@ async def test_beside_a_gate_a_second_request_comes_right_behind_an_event(shop: 
         ("writes are quick", "writes are slow"),
         ("the provider is quick", "the provider is slow"),
         ("client:1 POST /pay #1", "client:2 right behind client:1 POST /pay #1"),
-        (f"client:1 {CALL} #1", right),
+        (EVENT, right),
     ]
     shop.may_end = asyncio.Event()
     boring = (Choice(),) * 4
@@ -109,15 +112,38 @@ async def test_beside_a_gate_a_second_request_comes_right_behind_an_event(shop: 
     assert shop.happened == TWICE
 
 
+@pytest.mark.parametrize("part", [0, PARTS])
 @pytest.mark.parametrize("provider", ["quick", "slow"])
-async def test_a_probe_comes_while_the_first_is_under_way(shop: Shop, provider: str) -> None:
+async def test_a_probe_comes_while_the_first_is_under_way(
+    shop: Shop, provider: str, part: int
+) -> None:
     shop.may_end = asyncio.Event()
-    takes = f"client:2 0/{PARTS} {BEHIND}"
+    takes = f"client:2 {part}/{PARTS} around {EVENT}"
     slow = Choice(PACE, 1, "the provider is slow") if provider == "slow" else Choice()
-    course = await shop.probed(Replay(Tape((slow, Choice(), Choice("probe", 1, takes)))))
+    course = await shop.probed(Replay(Tape((slow, Choice(), Choice(PROBE, part + 1, takes)))))
 
     assert shop.happened == TWICE
     assert course.releases[-1] == takes
+
+
+async def test_an_event_is_held_for_a_probe_that_comes_before_it(shop: Shop) -> None:
+    takes = f"client:2 0/{PARTS} around {EVENT}"
+    shop.probes.took("client:1 POST /pay #1", 0.2)
+    shop.probes.took("client:1 POST /pay #1", 0.2)
+    course = await shop.probed(Replay(Tape((Choice(), Choice(), Choice(PROBE, 1, takes)))))
+
+    assert shop.happened == TWICE
+    assert course.releases == ["client:1 POST /pay #1", takes]
+
+
+async def test_what_takes_less_than_was_measured_is_measured_anew(shop: Shop) -> None:
+    press = "client:1 POST /pay #1"
+    for _ in range(9):
+        shop.probes.took(press, 60.0)
+    takes = f"client:2 {PARTS}/{PARTS} around {press}"
+    for _ in range(5):
+        await shop.probed(Replay(Tape((Choice(), Choice(PROBE, PARTS + 1, takes)))))
+    assert shop.probes.after_s(press, PARTS + 1) < 1
 
 
 async def test_a_sweep_is_samples_and_is_never_called_exhausted(shop: Shop) -> None:

@@ -104,7 +104,7 @@ def test_there_are_never_more_than_eight_steps_and_no_deviation_is_lost() -> Non
 
 def test_where_nothing_is_held_it_is_told_what_is_slow_and_when_the_second_comes() -> None:
     quick, slow = ("reads are quick", "reads are slow"), Asked(PACE, ("reads are", "slow reads"), 1)
-    right, part = f"client:2 right behind {ONE}", f"client:2 3/16 behind {ONE}"
+    right, part = f"client:2 right behind {ONE}", f"client:2 3/16 around {ONE}"
 
     assert says(slow, Asked(PROBE, (ONE, right), 0)) == ["slow reads", AFTERWARDS]
     assert says(Asked(PACE, quick, 0), Asked(PROBE, (ONE, right), 1)) == [
@@ -112,6 +112,6 @@ def test_where_nothing_is_held_it_is_told_what_is_slow_and_when_the_second_comes
     ]
     assert says(slow, Asked(PROBE, (ONE, part), 1)) == [
         "slow reads",
-        "client 1 sends POST /pay, and client 2 comes after 3/16 of the time to what follows",
+        "client 1 sends POST /pay, and client 2 comes around that, 3/16 of the way to what follows",
     ]
     assert says(Asked(PACE, quick, 0)) == [AFTERWARDS]
