@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from onecharge.databases import DatabaseError, check
 from onecharge.service_file.requests import JsonPath, Request, Template
 from onecharge.service_file.words import a_jsonpath
 
@@ -43,6 +42,8 @@ class Source(Template):
     def _a_database(cls, url: str) -> str:
         if _DATABASE in url:
             return url
+        from onecharge.databases import DatabaseError, check  # noqa: PLC0415 - few name one
+
         try:
             check(url)
         except DatabaseError as error:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import aiohttp
 import jsonpath
 
-from onecharge.databases import DatabaseError, ask
 from onecharge.history.outcomes import MEANING
 from onecharge.press import Order, missing
 from onecharge.service_file import Effects, Read, ServiceFile, Source, found
@@ -176,6 +175,8 @@ class ReadBack:
         return heard.body
 
     async def _found(self, source: Source, sql: str, values: Mapping[str, Any]) -> Any:
+        from onecharge.databases import DatabaseError, ask  # noqa: PLC0415 - few are asked by SQL
+
         url = filled_text(source.url, self._commands.values)
         parameters = {name: values.get(name) for name in source.parameters}
         try:
