@@ -5,6 +5,7 @@ Hypothesis has three profiles: ``dev``; ``ci``, where the same examples are draw
 set, and ``dev``. None of them looks at a clock: a busy machine is no mistake of ours.
 """
 
+import gc
 import importlib.util
 import os
 import subprocess
@@ -27,6 +28,17 @@ settings.load_profile(
 )
 
 _serial = count(1)
+
+
+def pytest_configure() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, and never again at what was imported and collected."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -47,12 +47,14 @@ async def test_a_handler_that_takes_too_long_is_not_waited_for(world: "World") -
     world.arm({"fault": "lose_acknowledgement", "operation": "delivery", "after_ms": 20})
     await world.charge("ord-1")
 
-    await world.journal.seen("unknown", what="attempt")
+    [lost] = await world.journal.seen("unknown", what="attempt")
     at_last.set()
     world.simulator.hasten_deliveries()
 
     await world.journal.seen("ok", what="attempt")
-    assert world.shop.events == ["evt_1", "evt_1"]
+    assert lost.value["error"] == "hung up after 20 ms without an answer"
+    # A busy shop may not even have come to read the first when it was given up.
+    assert world.shop.events in (["evt_1"], ["evt_1", "evt_1"])
 
 
 @pytest.mark.parametrize("fault", ["missing_signature", "old_signature", "foreign_signature"])
