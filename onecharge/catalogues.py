@@ -243,6 +243,12 @@ _MARKED: Final = re.compile(
     rf"(<!-- table: ({'|'.join(TABLES)}) -->)\n.*?(<!-- end -->)", re.DOTALL
 )
 
+
+def rewrite(path: Path) -> None:
+    """Bring the tables of a page up to date."""
+    path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    for path in map(Path, sys.argv[1:]):
-        path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in map(Path, sys.argv[1:]):
+        rewrite(page)

@@ -1,4 +1,8 @@
-"""The command as a user runs it: another process, in a folder of its own, with nothing set."""
+"""The command as a user runs it: in a folder of its own, with nothing set.
+
+``onecharge`` is another process. ``here`` is this one, which has imported all that the command
+needs: what it says and its exit code are the same, and a start is a second of a processor.
+"""
 
 import os
 import shutil
@@ -11,21 +15,20 @@ from pathlib import Path
 
 import pytest
 
+from onecharge.cli import main
+
 HERE = Path(__file__).parent
 DEADLINE_S = 100.0
 COMMAND = (sys.executable, "-m", "onecharge")
-NOTHING_SET = {
-    name: text
-    for name, text in os.environ.items()
-    if name not in {"DATABASE_URL", "GITHUB_STEP_SUMMARY"}
-}
+NEVER_SET = ("DATABASE_URL", "GITHUB_STEP_SUMMARY")
+NOTHING_SET = {name: text for name, text in os.environ.items() if name not in NEVER_SET}
 
 
 @dataclass(frozen=True)
 class Ended:
     """How the command ended, and what it said."""
 
-    exit_code: int
+    exit_code: object
     out: str
     err: str
 
@@ -57,6 +60,24 @@ def onecharge(tmp_path: Path) -> OneCharge:
         return Ended(done.returncode, done.stdout, done.stderr)
 
     return onecharge
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> OneCharge:
+    """Run the command to its end, in this process."""
+    monkeypatch.chdir(tmp_path)
+    for name in NEVER_SET:
+        monkeypatch.delenv(name, raising=False)
+
+    def here(*words: str | Path) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["onecharge", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(ended.value.code, *capsys.readouterr())
+
+    return here
 
 
 @pytest.fixture

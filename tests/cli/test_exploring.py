@@ -123,11 +123,11 @@ def test_the_test_that_is_written_is_red_until_the_service_is_mended(
     ],
 )
 def test_what_there_is_not_is_told_in_one_sentence(
-    words: str, says: str, onecharge: "OneCharge", tmp_path: Path
+    words: str, says: str, here: "OneCharge", tmp_path: Path
 ) -> None:
     (tmp_path / "old.toml").write_text("counterexample = 0\n")
 
-    ended = onecharge(*words.split())
+    ended = here(*words.split())
 
     assert (ended.exit_code, ended.out) == (2, "")
     assert says in ended.err

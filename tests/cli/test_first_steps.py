@@ -147,10 +147,8 @@ def test_a_check_tells_every_step_and_breaks_nothing(onecharge: "OneCharge", sho
     assert told[-1] == "next: onecharge verify --service onecharge.toml"
 
 
-def test_a_check_that_fails_tells_what_went_well_before(
-    onecharge: "OneCharge", shop: "Shop"
-) -> None:
-    ended = onecharge("check", "--service", shop("never_calls"))
+def test_a_check_that_fails_tells_what_went_well_before(here: "OneCharge", shop: "Shop") -> None:
+    ended = here("check", "--service", shop("never_calls"))
 
     assert ended.exit_code == 2, ended.says
     assert "POST /pay → 200, read as ok\n" in ended.out

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .conftest import OneCharge, Shop
 
 ANSWERS_SOON = ("answers_within_s = 5", "answers_within_s = 2")
-READY_SOON = ("ready_within_s = 20", "ready_within_s = 2")
+READY_SOON = ("ready_within_s = 20", "ready_within_s = 0.5")
 MISFITS: dict[str, tuple[list[tuple[str, str]], str]] = {
     "another secret": (
         [('"{webhook_secret}"', '"whsec_c29tZXRoaW5nIGVsc2UgYWx0b2dldGhlcg=="'), ANSWERS_SOON],
@@ -41,7 +41,7 @@ def sentence(err: str) -> str:
 
 @pytest.mark.parametrize("misfit", MISFITS)
 def test_a_service_file_that_does_not_fit_its_service(
-    misfit: str, onecharge: "OneCharge", tmp_path: Path, shop: "Shop"
+    misfit: str, here: "OneCharge", tmp_path: Path, shop: "Shop"
 ) -> None:
     changes, says = MISFITS[misfit]
     service = shop()
@@ -51,7 +51,7 @@ def test_a_service_file_that_does_not_fit_its_service(
         text = text.replace(part, instead)
     (tmp_path / service).write_text(text)
 
-    ended = onecharge("verify", "--service", service, "--scenario", "lost_replies")
+    ended = here("verify", "--service", service, "--scenario", "lost_replies")
 
     assert ended.exit_code == 2, ended.says
     assert sentence(ended.err).startswith("onecharge: onecharge.toml: ")
@@ -69,11 +69,11 @@ def test_a_service_file_that_does_not_fit_its_service(
     ids=["unknown field", "no TOML", "field missing"],
 )
 def test_a_service_file_that_is_none(
-    text: str, says: str, onecharge: "OneCharge", tmp_path: Path
+    text: str, says: str, here: "OneCharge", tmp_path: Path
 ) -> None:
     (tmp_path / "onecharge.toml").write_text(text)
 
-    ended = onecharge("verify", "--service", "onecharge.toml")
+    ended = here("verify", "--service", "onecharge.toml")
 
     assert (ended.exit_code, ended.out) == (2, "")
     assert sentence(ended.err).startswith(f"onecharge: {says}")
@@ -92,9 +92,9 @@ def test_a_service_file_that_is_none(
     ],
 )
 def test_a_command_that_asks_for_what_there_is_not(
-    words: str, says: str, onecharge: "OneCharge", tmp_path: Path
+    words: str, says: str, here: "OneCharge", tmp_path: Path
 ) -> None:
-    ended = onecharge(*words.split())
+    ended = here(*words.split())
 
     assert (ended.exit_code, ended.out) == (2, "")
     assert says in sentence(ended.err)
@@ -102,22 +102,20 @@ def test_a_command_that_asks_for_what_there_is_not(
 
 
 @pytest.mark.parametrize("words", ["verify --seed -1", "list mutnats"])
-def test_a_command_that_is_none(words: str, onecharge: "OneCharge") -> None:
-    ended = onecharge(*words.split())
+def test_a_command_that_is_none(words: str, here: "OneCharge") -> None:
+    ended = here(*words.split())
 
     assert ended.exit_code == 2
     assert "Usage: " in ended.err
     assert "Traceback" not in ended.err
 
 
-def test_a_scenario_file_with_a_mistake_names_the_line(
-    onecharge: "OneCharge", tmp_path: Path
-) -> None:
+def test_a_scenario_file_with_a_mistake_names_the_line(here: "OneCharge", tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         'title = "Mine"\nwhy = "Because"\n\n[[faults]]\nfault = "loose_reply"\n'
     )
 
-    ended = onecharge("run", "mine.toml")
+    ended = here("run", "mine.toml")
 
     assert (ended.exit_code, ended.out) == (2, "")
     assert sentence(ended.err).startswith("onecharge: mine.toml:5: faults[1].fault: ")

@@ -80,11 +80,11 @@ def test_a_service_that_charges_again_and_answers_the_same_is_found_out(
 
 
 def test_a_fault_that_never_fires_is_named_and_nothing_is_green(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     (tmp_path / "refunds.toml").write_text(NEVER_FIRES)
 
-    ended = onecharge("run", "refunds.toml", "--service", shop(), "--json", "verdict.json")
+    ended = here("run", "refunds.toml", "--service", shop(), "--json", "verdict.json")
 
     assert ended.exit_code == 3, ended.says
     assert "unknown refunds: the fault refund lost never fired" in ended.out
@@ -95,11 +95,11 @@ def test_a_fault_that_never_fires_is_named_and_nothing_is_green(
 
 
 def test_what_only_a_provider_that_breaks_its_word_could_do_is_exposure(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     (tmp_path / "keys_ignored.toml").write_text(KEYS_IGNORED)
 
-    ended = onecharge("run", "keys_ignored.toml", "--service", shop(), "--json", "verdict.json")
+    ended = here("run", "keys_ignored.toml", "--service", shop(), "--json", "verdict.json")
 
     assert ended.exit_code == 0, ended.says
     assert "exposure keys_ignored: " in ended.out
@@ -110,7 +110,7 @@ def test_what_only_a_provider_that_breaks_its_word_could_do_is_exposure(
 
 
 def test_a_capability_declared_absent_makes_its_invariant_not_applicable(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     service = shop()
     file = tmp_path / service
@@ -118,7 +118,7 @@ def test_a_capability_declared_absent_makes_its_invariant_not_applicable(
     rest = rest.partition("\n\n")[2].replace("[capabilities]", "[capabilities]\neffects = false")
     file.write_text(before + rest)
 
-    ended = onecharge(
+    ended = here(
         *("verify", "--service", service, "--scenario", "duplicate_events_at_once"),
         *("--json", "verdict.json"),
     )
@@ -132,11 +132,11 @@ def test_a_capability_declared_absent_makes_its_invariant_not_applicable(
 
 
 def test_a_verdict_that_cannot_be_written_is_said_and_not_green(
-    onecharge: "OneCharge", shop: "Shop"
+    here: "OneCharge", shop: "Shop"
 ) -> None:
     words = ("verify", "--service", shop(), "--scenario", "badly_signed_events")
 
-    ended = onecharge(*words, "--json", "/dev/full")
+    ended = here(*words, "--json", "/dev/full")
 
     assert ended.exit_code == 3, ended.says
     assert "✓ holds: " in ended.out
@@ -154,12 +154,12 @@ def test_the_scenarios_used_here_are_in_the_library() -> None:
 
 
 def test_a_service_that_does_not_come_back_is_unknown_and_what_was_seen_is_judged(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     scenarios = ("lost_replies", "killed_between_commit_and_record", "rolling_replacement")
     named = [word for name in scenarios for word in ("--scenario", name)]
 
-    ended = onecharge("verify", "--service", shop("starts_once"), *named, "--json", "verdict.json")
+    ended = here("verify", "--service", shop("starts_once"), *named, "--json", "verdict.json")
 
     assert ended.exit_code == 3, ended.says
     assert "service-1 ended with code 1 before it was ready" in ended.out
@@ -171,13 +171,13 @@ def test_a_service_that_does_not_come_back_is_unknown_and_what_was_seen_is_judge
 
 
 def test_a_scenario_that_needs_what_a_service_has_not_does_not_apply(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     service = tmp_path / shop()
     text = service.read_text().replace("refunds = false", "refunds = false\nwebhooks = false")
     service.write_text(text.replace('[webhook]\npath = "/news"\n', ""))
 
-    ended = onecharge(
+    ended = here(
         *("verify", "--service", service, "--json", "verdict.json"),
         *("--scenario", "duplicate_events_at_once", "--scenario", "lost_replies"),
     )
@@ -190,12 +190,12 @@ def test_a_scenario_that_needs_what_a_service_has_not_does_not_apply(
 
 
 def test_a_service_to_which_nothing_applies_is_not_green(
-    onecharge: "OneCharge", shop: "Shop", tmp_path: "Path"
+    here: "OneCharge", shop: "Shop", tmp_path: "Path"
 ) -> None:
     service = tmp_path / shop()
     service.write_text(service.read_text() + "restartable = false\n")
 
-    ended = onecharge(
+    ended = here(
         *("verify", "--service", service, "--scenario", "killed_between_commit_and_record")
     )
 

@@ -22,10 +22,10 @@ FOLDERS = {
 
 
 @pytest.mark.parametrize("what", FOLDERS)
-def test_a_list_names_every_file_whole(what: str, onecharge: "OneCharge") -> None:
+def test_a_list_names_every_file_whole(what: str, here: "OneCharge") -> None:
     names = {path.stem for path in ROOT.glob(FOLDERS[what]) if path.stem[0] != "_"}
 
-    ended = onecharge("list", what)
+    ended = here("list", what)
 
     assert (ended.exit_code, ended.err) == (0, "")
     assert names <= set(ended.out.split())
@@ -66,16 +66,16 @@ def test_serve_plays_a_provider_that_ignores_keys_and_keeps_no_journal(
 
 
 @pytest.mark.parametrize("option", ["--keys", "--journal", "--time-scale"])
-def test_serve_refuses_a_word_that_it_does_not_know(onecharge: "OneCharge", option: str) -> None:
-    ended = onecharge("serve", option, "perhaps")
+def test_serve_refuses_a_word_that_it_does_not_know(here: "OneCharge", option: str) -> None:
+    ended = here("serve", option, "perhaps")
 
     assert ended.exit_code == 2
     assert option in ended.err
     assert "Traceback" not in ended.err
 
 
-def test_the_help_names_every_command(onecharge: "OneCharge") -> None:
-    ended = onecharge("--help")
+def test_the_help_names_every_command(here: "OneCharge") -> None:
+    ended = here("--help")
 
     assert ended.exit_code == 0
     commands = {"init", "check", "schema", "verify", "explore", "run", "list", "serve"}

@@ -449,7 +449,10 @@ def test_the_provider_does_what_the_oracle_says_on_every_row(
 
     run_state_machine_as_test(
         ProviderMachine,
-        settings=settings(max_examples=150, stateful_step_count=40, deadline=None),
+        # That every row is reached must not depend on luck.
+        settings=settings(
+            max_examples=150, stateful_step_count=40, deadline=None, derandomize=True
+        ),
     )
 
     share = len(ProviderMachine.rows) / len(TRANSITIONS)
@@ -483,7 +486,7 @@ def written(seed: int, plan: int, calls: list[tuple[int, int, bool]]) -> bytes:
     return "\n".join(map(repr, provider.sink.entries)).encode()
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     st.integers(),
     st.integers(0, 1_000),
