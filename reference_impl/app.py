@@ -129,8 +129,7 @@ class Desk:
             raise RefusedError(problem(400, "bad_request", "name an order: /charges?order=…"))
         tenant = tenant_of(request)
         charges = await self.store.charges_for(tenant, order)
-        back = await self.store.given_back(tenant, order)
-        data = [shown(each) | {"refunded_minor": back.get(each.id, 0)} for each in charges]
+        data = [shown(charge) | {"refunded_minor": back_minor} for charge, back_minor in charges]
         return written(answer(200, {"data": data}))
 
     async def ledger(self, request: web.Request) -> web.Response:

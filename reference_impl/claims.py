@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import BigInteger, Text
 
-from reference_impl.database import A_CHARGE, OPEN, Database
+from reference_impl.database import Database
 from reference_impl.decisions import Decision, Entry, decide, decide_change, refusal
 from reference_impl.operation import Change, Intent, Operation
 from reference_impl.outcomes import Outcome, Unknown
@@ -36,7 +36,7 @@ from reference_impl.reservation import (
 )
 from reference_impl.rows import as_operation, ledger_row, reserved_row, settled_values
 from reference_impl.schema import ledger, operations
-from reference_impl.statements import BOOK, CLAIM, LOCK, SETTLE
+from reference_impl.statements import A_CHARGE, BOOK, CLAIM, LOCK, OPEN, SETTLE
 
 log = logging.getLogger(__name__)
 

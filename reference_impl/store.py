@@ -14,7 +14,6 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from reference_impl.claims import Claims
-from reference_impl.database import A_CHARGE, OPEN
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
 from reference_impl.operation import CHARGES, Intent, Operation
@@ -22,7 +21,7 @@ from reference_impl.outcomes import ProviderCharge, ProviderRefund
 from reference_impl.reservation import Lease, Owned, Reservation
 from reference_impl.rows import as_operation, reserved_row
 from reference_impl.schema import operations
-from reference_impl.statements import TAKE_IN
+from reference_impl.statements import A_CHARGE, OPEN, TAKE_IN
 
 log = logging.getLogger(__name__)
 

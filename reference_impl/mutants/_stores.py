@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Final
 
 from sqlalchemy import ColumnElement, insert, select, text
 
-from reference_impl.database import OPEN
 from reference_impl.decisions import Entry
 from reference_impl.event import Event
 from reference_impl.operation import Operation
 from reference_impl.reservation import Lease, Owned, Reservation
 from reference_impl.rows import as_operation, ledger_row
 from reference_impl.schema import ledger, metadata, operations
+from reference_impl.statements import OPEN
 from reference_impl.store import Store
 
 LOOKS: Final = 25
