@@ -32,7 +32,6 @@ from onecharge.phases import announce
 from onecharge.press import Order
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
-from onecharge.world.read_back import ReadBack
 from onecharge.world.world import World
 from tests.engine.races import RACES, SEED, Race, stage_of, world_of
 
@@ -99,7 +98,7 @@ class _Stress:
         self._connections = connections
         self._how = how.replace(" ", "-")
         self._later_s = later_s
-        self._read_back = ReadBack.in_world(world)
+        self._read_back = world.read_back
         self._recorder = Recorder()
         self._left = self._all_orders()
 

@@ -19,7 +19,7 @@ from onecharge.press import Operation, Order
 from onecharge.stored_run import CONTROL
 from onecharge.world.customers import Customers
 from onecharge.world.orders import orders_of
-from onecharge.world.read_back import Belief, ReadBack
+from onecharge.world.read_back import Belief
 from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 
@@ -92,7 +92,7 @@ class _Control:
         self._records = records
         self._file = world.service_file
         self._customers = Customers.in_world(world, world.sink)
-        self._read_back = ReadBack.in_world(world)
+        self._read_back = world.read_back
         self._within_s = self._file.timing.answers_within_s
 
     async def the_charge_succeeds(self) -> None:

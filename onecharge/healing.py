@@ -20,7 +20,7 @@ from onecharge.history.recorder import Recorder
 from onecharge.insistence import Insistence, to_be_captured, unanswered
 from onecharge.press import Order
 from onecharge.world.customers import Customers
-from onecharge.world.read_back import Belief, ReadBack
+from onecharge.world.read_back import Belief
 from onecharge.world.ticking import ticking
 from onecharge.world.world import World
 from simulator.core.journal import Entry, Kind, Sink
@@ -70,7 +70,7 @@ class Healing:
         self._orders = orders
         self._by_hand = [order for order in orders if order.reference not in billed]
         self._bound_s = bound_s
-        self._read_back = ReadBack.in_world(world)
+        self._read_back = world.read_back
         self._agreed: set[str] = set()
 
     async def settle(self) -> None:

@@ -44,7 +44,6 @@ from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.watch import Watch
 from onecharge.world.customers import Customers
 from onecharge.world.orders import family_of, orders_of
-from onecharge.world.read_back import ReadBack
 from onecharge.world.world import World
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Stage:
             self._probes = LateProbes.beside_a_gate(self._parking, self._patience.calls_s)
         self._together: Together | None = None
         self._connections: Connections | None = None
-        self._read_back = ReadBack.in_world(world)
+        self._read_back = world.read_back
         self._batches = 0
         self._left: list[Order] = []
         self._played: list[Order] = []

@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ from onecharge.world.logs import redact_logs
 from onecharge.world.ports import LOOPBACK
 from onecharge.world.postgres import GivenServer, Postgres
 from onecharge.world.processes import names_of
+from onecharge.world.read_back import ReadBack
 from onecharge.world.redis import redis_for
 from onecharge.world.service import NotReady, ServiceProcesses, Services
 from onecharge.world.supervisor import Supervisor
@@ -90,6 +92,11 @@ class World:
     def commands(self) -> Commands:
         """What runs the short commands that the service file names."""
         return Commands(self.service_file.service.folder, self.services.env, self.values)
+
+    @cached_property
+    def read_back(self) -> ReadBack:
+        """What asks the service for what it believes."""
+        return ReadBack(self.service_file, self.services.urls, self.session, self.commands)
 
     @property
     def gates(self) -> tuple[Gate, ...]:
