@@ -8,9 +8,9 @@ Rule 2: what is only read is a statement by itself: BEGIN and COMMIT would be tw
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Executable, func, select
 from sqlalchemy.engine import URL, RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -71,6 +71,6 @@ class Database:
     async def close(self) -> None:
         await self.engine.dispose()
 
-    async def _read(self, statement: Select[Any], **values: str) -> Sequence[RowMapping]:
+    async def _read(self, statement: Executable, **values: str) -> Sequence[RowMapping]:
         async with self._reading.connect() as connection:
             return (await connection.execute(statement, values)).mappings().all()

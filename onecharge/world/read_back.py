@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import aiohttp
 import jsonpath
@@ -26,7 +26,8 @@ from onecharge.world.commands import CommandFailed, Commands
 from onecharge.world.sending import send
 from simulator.redaction import redacted
 
-_AT_ONCE = {"path": 8, "sql": 4, "command": 2}
+AT_ONCE: Final = {"path": 8, "sql": 4, "command": 2}
+"""So many questions are open at once, by the way of asking."""
 
 Status = Literal["succeeded", "refunded", "failed", "pending", "absent", "unreadable"]
 
@@ -76,7 +77,7 @@ class ReadBack:
         self._session = session
         self._commands = commands or Commands()
         self._within_s = service_file.timing.answers_within_s
-        self._few = {way: asyncio.Semaphore(n) for way, n in _AT_ONCE.items()}
+        self._few = {way: asyncio.Semaphore(n) for way, n in AT_ONCE.items()}
 
     async def of(self, order: Order) -> Belief:
         """Return what the service believes of ``order``; an answer without sense says so."""

@@ -1,5 +1,6 @@
 """What a service believes is read by its file's own words, and nonsense is said to be nonsense."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
@@ -14,7 +15,7 @@ from onecharge.press import Order
 from onecharge.service_file import ServiceFile
 from onecharge.world.commands import Commands
 from onecharge.world.orders import orders_of
-from onecharge.world.read_back import Belief, ReadBack
+from onecharge.world.read_back import AT_ONCE, Belief, ReadBack
 
 FILE: dict[str, Any] = {
     "service": {"name": "shop", "command": ["none"]},
@@ -62,6 +63,31 @@ async def ask() -> AsyncIterator[Ask]:
 
         yield of
     await runner.cleanup()
+
+
+async def test_however_many_want_to_know_few_are_asked_for_at_once() -> None:
+    asked, most_at_once, several = 0, 0, asyncio.Barrier(AT_ONCE["path"])
+
+    async def answer(_: web.BaseRequest) -> web.StreamResponse:
+        nonlocal asked, most_at_once
+        asked += 1
+        most_at_once = max(most_at_once, asked)
+        await several.wait()
+        asked -= 1
+        return web.json_response({"status": "succeeded", "entries": []})
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    service_file = ServiceFile.model_validate(FILE)
+    orders = orders_of(service_file, "reading", 4 * AT_ONCE["path"], seed=1)
+    async with ClientSession() as session:
+        read_back = ReadBack(service_file, [url], session)
+        beliefs = await asyncio.gather(*map(read_back.of, orders))
+    await runner.cleanup()
+    assert {belief.status for belief in beliefs} == {"succeeded"}
+    assert most_at_once == AT_ONCE["path"]
 
 
 async def test_a_paid_order_and_its_one_credit(ask: Ask) -> None:
