@@ -8,7 +8,7 @@ Rule 2: who can wait at a point comes first: a call at the provider stands still
 Rule 3: no call stands still for longer than the patience, which is less than the shortest time
         that the service file declares.
 Rule 4: the others begin one by one, a few at a time: a crowd would be late, and lateness is a
-        trouble of its own.
+        trouble of its own. Who is through makes room at once, who waits for something soon.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ A_FEW: Final = 8
 """So many of the others are on at once."""
 
 HEAD_START_S: Final = 0.3
-"""Whoever is not through by then waits for something, and makes room."""
+"""Who is not through by then waits for something."""
 
 _LOOK_AGAIN_S: Final = 0.01
 _A_CHANCE_S: Final = 0.15
@@ -48,6 +48,7 @@ class Cues:
         self._may_begin = {label: asyncio.Event() for label in self._coming}
         self._fallen = asyncio.Event()
         self._room = asyncio.Semaphore(A_FEW)
+        self._makes_room: dict[str, asyncio.TimerHandle] = {}
         self._conducting: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -62,11 +63,13 @@ class Cues:
             return
         await self.fallen()
         await self._room.acquire()
-        asyncio.get_running_loop().call_later(HEAD_START_S, self._room.release)
+        later = asyncio.get_running_loop().call_later
+        self._makes_room[label] = later(HEAD_START_S, self._make_room, label)
 
     def over(self, label: str) -> None:
         """Note that this one is through, whatever it came to."""
         self._coming.discard(label)
+        self._make_room(label)
 
     def arrived(self, label: str) -> None:
         """Note that this one is at its point."""
@@ -78,6 +81,11 @@ class Cues:
         assert self._conducting is not None
         if self._conducting.done():
             self._conducting.result()
+
+    def _make_room(self, label: str) -> None:
+        if waiting := self._makes_room.pop(label, None):
+            waiting.cancel()
+            self._room.release()
 
     async def _conduct(self) -> None:
         try:

@@ -2,8 +2,9 @@
 
 Rule 1: those that a kill strikes come together, up to a number, and likewise those whose database
         crashes; never both in one group.
-Rule 2: the others fill these groups evenly: they begin when all is up again. What is more than
-        one trouble by itself takes long, or many orders: all of it is in the first of them.
+Rule 2: the others fill these groups evenly: they begin when all is up again, and first those whose
+        calls go wrong: somebody has to wait there. What is more than one trouble by itself takes
+        long, or many orders: all of it is in the first of them.
 Rule 3: where charges do not name their orders, nobody plays beside anybody.
 """
 
@@ -35,10 +36,14 @@ def arranged(space: Space, rows: Sequence[Row], *, tied: bool) -> list[list[Row]
     groups = [*_dealt(space, kills), *_dealt(space, crashes)]
     needed = math.ceil(len(rows) / SIDE_BY_SIDE)
     groups += [[] for _ in range(needed - len(groups))]
-    for row in others:
+    for row in sorted(others, key=lambda row: not _bends_a_call(space, row)):
         double = any(value.troubles > 1 for value in space.values(row))
         (groups[0] if double else min(groups, key=len)).append(row)
     return [group for group in groups if group]
+
+
+def _bends_a_call(space: Space, row: Row) -> bool:
+    return any(space.factors[place].name in {"call", "retry"} for place, _ in row.places)
 
 
 def _dealt(space: Space, rows: Sequence[Row]) -> list[list[Row]]:

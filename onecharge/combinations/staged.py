@@ -43,6 +43,12 @@ class StagedPlay(Play):
     ) -> None:
         super().__init__(world, _with_names_of_its_own(scenario), seed, bound_s, repeat=repeat)
 
+    @property
+    def waits_for_news(self) -> bool:
+        """Whether it comes to its point after its customers are through."""
+        kill = kill_of(self.scenario)
+        return kill is not None and kill.at == "event_acknowledged"
+
     def acts(self) -> Acts:
         """Return what carries out its steps when it is its turn."""
         return _StagedActs(self)
@@ -70,7 +76,8 @@ class _StagedActs(Acts):
         try:
             await super().through()
         finally:
-            self._play.cues.over(self._play.label)
+            if not self._play.waits_for_news:
+                self._play.cues.over(self._play.label)
 
     async def _crash_database(self, step: CrashDatabase) -> None:
         blow = self._play.blow

@@ -1,7 +1,7 @@
 """Rows: that every pair is in one, and nothing that excludes each other, is checked by counting."""
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, groupby
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,6 +117,14 @@ def test_groups_leave_nobody_out_and_have_one_kind_of_blow(space: Space, rows: l
         crashes = sum(value.crash is not None for value in values)
         assert not (kills and crashes)
         assert kills + crashes <= STRUCK_TOGETHER
+
+
+def test_whose_calls_go_wrong_begins_before_those_who_wait_for_nobody(space: Space) -> None:
+    for group in arranged(space, space.singles(), tied=True):
+        troubles = [space.factors[place].name for row in group for place, _ in row.places]
+        kinds = [name for name, _ in groupby(troubles)]
+        assert kinds[:2] == ["death", "call"]
+        assert len(kinds) == len(set(kinds))
 
 
 def test_where_charges_name_no_order_every_row_plays_by_itself(space: Space) -> None:
