@@ -33,6 +33,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 from onecharge.history.case import Case
@@ -56,6 +57,7 @@ class Invariant:
     order_free: bool = False
 
 
+@cache
 def invariants() -> tuple[Invariant, ...]:
     """Return all invariants, in the order in which they are told of."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
