@@ -22,4 +22,4 @@ class Mutant(LooksFirst):
         return and_(operations.c.kind == new.kind, operations.c.key == new.key)
 
     def same_intent(self, known: Operation, new: Reservation) -> bool:
-        return True
+        return known.tenant != new.tenant or super().same_intent(known, new)

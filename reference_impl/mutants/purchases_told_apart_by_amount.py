@@ -5,7 +5,7 @@ answered with the receipt of the first. Modelled on report B13 (developer-portal
 from the content blocked legitimate repeats.
 """
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, and_, or_
 
 from reference_impl.mutants._stores import LooksFirst
 from reference_impl.operation import Intent, Operation
@@ -20,10 +20,13 @@ SHOWN_BY = "equal_purchases"
 
 class Mutant(LooksFirst):
     def has_the_key(self, new: Reservation) -> ColumnElement[bool]:
-        had, asked = operations.c, new.asked
+        had, asked, its_own = operations.c, new.asked, super().has_the_key(new)
         if not isinstance(asked, Intent):
-            return super().has_the_key(new)
-        return and_(had.customer == asked.customer, had.amount_minor == asked.amount_minor)
+            return its_own
+        alike = and_(had.customer == asked.customer, had.amount_minor == asked.amount_minor)
+        return or_(its_own, alike)
 
     def same_intent(self, known: Operation, new: Reservation) -> bool:
-        return True
+        asked = new.asked
+        another = isinstance(asked, Intent) and asked.order != known.intent.order
+        return another or super().same_intent(known, new)

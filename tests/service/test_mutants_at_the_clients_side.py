@@ -179,3 +179,4 @@ async def test_whoever_is_taken_for_another_is_given_the_others_charge(
 
     assert (second.status, second.json["provider_charge"]) == (201, first.json["provider_charge"])
     assert shop.real_charges("ord-2") == []
+    assert (await shop.pay(amount_minor=999)).status == 422, "its one mistake is the only one"
