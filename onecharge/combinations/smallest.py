@@ -3,8 +3,10 @@
 Rule 1: a row is a tape whose choices are its factors, so that shrinking is the one of every tape:
         troubles are tried away first, then plainer ones are tried.
 Rule 2: repeats of one row are made side by side, a batch at a time: shrinking takes them one by
-        one, and what it does not take is kept for the next time it asks. What may only be late is
-        waited for as long as it takes to tell, and all its repeats are one batch.
+        one, and what it does not take is kept for the next time it asks.
+Rule 3: where it is found that something never ends, a row that is late is taken for one that never
+        ends: on the way to the smallest it is waited for no longer than anything is. The last
+        repeats are one batch, waited for as long as it takes to tell.
 """
 
 from collections import defaultdict, deque
@@ -48,6 +50,7 @@ async def smallest(
         as_tape(playing.space, found.row),
         found.kind,
         repeats.run,
+        repeat=repeats.waited_for if found.kind in LIVENESS else None,
         most_runs=most_runs,
         within=within,
     )
@@ -78,26 +81,25 @@ class _Repeats:
     def __init__(self, playing: Playing, kind: str) -> None:
         self._playing = playing
         self._late = kind if kind in LIVENESS else None
-        self._kinds: dict[Row, deque[str | None]] = defaultdict(deque)
+        self._kinds: dict[tuple[Row, int], deque[str | None]] = defaultdict(deque)
 
     async def run(self, tape: Tape) -> str | None:
         """Return the kind of what one more run of the tape violates, None if nothing."""
+        return await self._next(tape, BATCH, bounds=1)
+
+    async def waited_for(self, tape: Tape) -> str | None:
+        """Do the same, but wait for what may only be late: alone, it was found to be violated."""
+        return await self._next(tape, MOST_REPEATS, bounds=CONFIRM)
+
+    async def _next(self, tape: Tape, batch: int, *, bounds: int) -> str | None:
         row = as_row(self._playing.space, tape)
         if not row.places or not self._playing.space.allows(row):
             return None
-        kinds = self._kinds[row]
+        kinds = self._kinds[row, bounds]
         if not kinds:
-            kinds += await (self._played(row) if self._late is None else self._waited_for(row))
+            played = await self._playing.together([row] * batch, "shrunk", bounds=bounds)
+            kinds += [self._late if one.late and self._late else one.kind for one in played]
         return kinds.popleft()
-
-    async def _played(self, row: Row) -> list[str | None]:
-        return [one.kind for one in await self._playing.together([row] * BATCH, "shrunk")]
-
-    async def _waited_for(self, row: Row) -> list[str | None]:
-        """Tell of each whether it was late beyond doubt: alone, it was found to be violated."""
-        rows = [row] * MOST_REPEATS
-        played = await self._playing.together(rows, "shrunk", bounds=CONFIRM)
-        return [self._late if one.late else one.kind for one in played]
 
 
 assert MOST_REPEATS % BATCH == 0, "the last repeats are whole batches"

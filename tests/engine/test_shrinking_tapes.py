@@ -110,3 +110,17 @@ async def test_when_the_time_is_over_what_is_in_hand_is_repeated() -> None:
     assert len(result.tape.deviations) < STEPS
     assert (result.failed, result.of, result.minimal) == (20, 20, False)
     assert result.runs == STEPS + MOST_REPEATS
+
+
+async def test_what_more_careful_repeats_never_show_is_given_up_for_what_was_found() -> None:
+    async def seems_to_break(tape: Tape) -> str | None:
+        return DOUBLE if tape.deviations else None
+
+    async def breaks(tape: Tape) -> str | None:
+        return DOUBLE if {1, 3} <= set(tape.deviations) else None
+
+    found = Tape.of_indices([1] * 5)
+    result = await shrunk(found, DOUBLE, seems_to_break, repeat=breaks)
+
+    assert result.tape == found
+    assert (result.failed, result.of, result.minimal) == (20, 20, False)

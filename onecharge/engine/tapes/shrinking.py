@@ -15,7 +15,7 @@ Rule 6: nothing here runs anything: whoever asks brings ``run``, and may run wha
 
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onecharge.engine.tapes.tape import Tape
@@ -75,15 +75,23 @@ async def shrunk(
     run: Run,
     *,
     pin: Pin | None = None,
+    repeat: Run | None = None,
     most_runs: int = 5_000,
     within: Callable[[], bool] = lambda: True,
 ) -> Shrunk:
     """Return the smallest tape near ``tape``, which was seen to violate ``kind`` once.
 
+    ``repeat`` makes the last repeats, where they are made with more care than what is tried on
+    the way; what none of them shows was no violation, and what was found is repeated instead.
     ``within`` tells whether there is time to try another; what is in hand then is repeated.
     """
     shrinking = _Shrinking(tape.trimmed, kind, run, pin, most_runs=most_runs, within=within)
-    return await shrinking.to_the_end()
+    small = await shrinking.to_the_end(repeat or run)
+    if small.failed or small.tape == tape.trimmed or repeat is None:
+        return small
+    failed = await shrinking.times(MOST_REPEATS, tape.trimmed, repeat)
+    runs = small.runs + MOST_REPEATS
+    return replace(small, tape=tape.trimmed, failed=failed, runs=runs, minimal=False, pinned=None)
 
 
 class _Shrinking:
@@ -109,9 +117,9 @@ class _Shrinking:
         self._tried = 1
         self._clean: dict[str, int] = {}  # how often a candidate was seen not to fail
 
-    async def to_the_end(self) -> Shrunk:
+    async def to_the_end(self, repeat: Run) -> Shrunk:
         if self._affordable:
-            confirmed = await self._times(CONFIRMED_BY, self._tape)
+            confirmed = await self.times(CONFIRMED_BY, self._tape, self._run)
             self._failed += confirmed
             self._tried += CONFIRMED_BY
             if confirmed < CONFIRMED_BY and self._pin is not None:
@@ -123,14 +131,15 @@ class _Shrinking:
             size = math.ceil(size / 2)
         while self._affordable and await self._one_step():
             pass
-        failed = await self._times(MOST_REPEATS, self._tape)
+        minimal = self._affordable
+        failed = await self.times(MOST_REPEATS, self._tape, repeat)
         return Shrunk(
             self._tape,
             self._kind,
             failed,
             MOST_REPEATS,
             self._runs,
-            minimal=self._affordable,
+            minimal=minimal,
             pinned=self._pinned,
         )
 
@@ -140,14 +149,15 @@ class _Shrinking:
         pinned = await pin()
         if pinned is None or pinned.trimmed == self._tape:
             return
-        failed = await self._times(CONFIRMED_BY, pinned.trimmed)
+        failed = await self.times(CONFIRMED_BY, pinned.trimmed, self._run)
         if failed > confirmed:
             self._tape, self._pinned = pinned.trimmed, Pinned(confirmed, failed)
             self._failed, self._tried = failed, CONFIRMED_BY
 
-    async def _times(self, repeats: int, tape: Tape) -> int:
+    async def times(self, repeats: int, tape: Tape, run: Run) -> int:
         """Return how many of so many repeats fail."""
-        return sum([await self._fails(tape) for _ in range(repeats)])
+        self._runs += repeats
+        return sum([await run(tape) == self._kind for _ in range(repeats)])
 
     @property
     def _affordable(self) -> bool:
