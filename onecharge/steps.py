@@ -140,6 +140,10 @@ class Advance(Act):
     alone: ClassVar[bool] = True
 
 
+ForgedSignature = Literal["wrong", "missing", "old", "foreign"]
+"""How a story is signed that nobody can verify."""
+
+
 class Forge(Act):
     """Somebody tells the service an untrue story of each order.
 
@@ -151,7 +155,7 @@ class Forge(Act):
     orders: tuple[Serial, ...] = ()
     type: Literal["charge.captured", "charge.declined", "charge.refunded"] = "charge.captured"
     status: Literal["captured", "declined", "refunded"] = "captured"
-    signature: Literal["wrong", "missing", "old", "foreign"] = "wrong"
+    signature: ForgedSignature = "wrong"
     copies: int = Field(default=1, ge=1, le=100)
     needs: ClassVar[frozenset[str]] = frozenset({"webhooks"})
 

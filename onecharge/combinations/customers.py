@@ -16,6 +16,8 @@ from onecharge.steps import (
     Bill,
     BuyAgain,
     EdgeKeys,
+    Forge,
+    ForgedSignature,
     Leave,
     OtherTenant,
     Pay,
@@ -48,6 +50,7 @@ def customers(file: ServiceFile, made: Sequence[Call]) -> Factor:
     for value, why in (
         *_unlike(file),
         *_declined(file, made),
+        *_slandered(file, made),
         *_gone(file, made),
         *_for_others(file),
     ):
@@ -103,6 +106,16 @@ def _declined(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, 
         says = "is declined and presses again under a new key"
         value = Value(says, (_PAY, anew), no, ends=True, variant="new_key")
         yield value, why_not("new_key", file)
+
+
+def _slandered(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:
+    """Yield what strangers say of a declined order: nothing of it can be verified."""
+    for call in made[:1]:
+        no = ({"fault": "decline", "operation": call.operation, "times": 1},)
+        stories = [Forge(do="forge", signature=each) for each in get_args(ForgedSignature)]
+        says = "is declined, and strangers say that he paid"
+        value = Value(says, (_PAY, *stories), no, ends=True)
+        yield value, None if file.capabilities.webhooks else "the service takes no events"
 
 
 def _gone(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:

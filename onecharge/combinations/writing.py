@@ -42,7 +42,7 @@ def planned(space: Space, row: Row, scenario: Scenario) -> dict[Place, frozenset
         if value.kill is not None:
             names[place] |= {name for name, _ in scenario.kills()}
         acts = {step.do for step in (*value.steps, value.crash) if isinstance(step, Act)}
-        names[place] |= {name for name in scenario.acts().values() if name in acts}
+        names[place] |= {n for n in scenario.acts().values() if n.partition("-")[0] in acts}
     return {place: frozenset(each) for place, each in names.items()}
 
 

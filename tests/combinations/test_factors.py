@@ -100,6 +100,7 @@ def test_what_a_service_cannot_have_is_left_out_and_said(shop_file: ServiceFile)
     assert said["deliver_before_reply"] == "the service takes no events"
     assert said["the database is away for a while"] == "the database is not ours to crash"
     assert "asks twice at once for the money back" in said
+    assert said["is declined, and strangers say that he paid"] == "the service takes no events"
 
 
 def test_who_never_looks_a_call_up_is_offered_no_look_up_that_fails(
