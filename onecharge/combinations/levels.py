@@ -3,7 +3,8 @@
 Rule 1: a pair counts once both came about in one row.
 Rule 2: what is found among many is looked for again: at four times the bound if it may be late,
         then alone, then many times over. What does not show again is in doubt: neither green nor
-        a finding.
+        a finding. Level 1 leaves the last of it to level 2, whose first rows may show the same
+        every time.
 Rule 3: a sentence on coverage says what was played and came about, and nothing else.
 Rule 4: the first finding ends a level; rows are played in groups, never half a group.
 """
@@ -11,6 +12,7 @@ Rule 4: the first finding ends a level; rows are played in groups, never half a 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from typing import Final
 
 from onecharge.combinations.factors import calls_in, factors_of
@@ -36,6 +38,9 @@ _RANKS: Final = [each.name for each in invariants()]
 """The worst that can be violated comes first."""
 
 _FEW: Final = 3
+_SEVERAL: Final = 5
+"""So many of what is violated are repeated side by side, in one playing."""
+
 _SHOWN: Final = 5
 
 
@@ -69,6 +74,8 @@ class Level:
     """The rows in which everything that they plan came about."""
     calls: dict[Place, frozenset[Call]] = field(default_factory=dict)
     """The calls that were made where only one call was struck, by what struck it."""
+    pending: list[Judged] = field(default_factory=list)
+    """What was violated among others, and not alone: it is yet to be repeated."""
     doubts: dict[str, str] = field(default_factory=dict)
     """What is in doubt, by the titles of the rows, and why."""
     found: Found | None = None
@@ -164,14 +171,15 @@ class Combinations:
     def pairs(self, singles: Level) -> Level:
         """Return level 2, about to be played after level 1: it knows what calls were seen there."""
         space = self.space.after(singles.calls)
-        return Level(2, space, self._grouped([*space.pairs_in_one(), *space.covering()]))
+        groups = self._grouped([*space.pairs_in_one(), *space.covering()])
+        return Level(2, space, groups, pending=list(singles.pending))
 
     async def levels(self, within: Within) -> AsyncIterator[Level]:
         """Play level 1, then level 2; stop at the first finding, or when time is up."""
         singles = self.singles()
         await self.play(singles, within)
         yield singles
-        if singles.found is None and within():
+        if singles.found is None and (within() or singles.pending):
             pairs = self.pairs(singles)
             await self.play(pairs, within)
             yield pairs
@@ -180,47 +188,53 @@ class Combinations:
         """Play a level to its end, to the first finding, or until time is up."""
         for group in level.groups:
             if not within():
-                return
+                break
             judged = await self.playing.together(group, f"level-{level.number}")
             level.played += len(group)
-            if await self._found_in(await self._in_time(judged, within), level, within):
+            late = [one for one in judged if one.late]
+            if await self._found_in([one for one in judged if not one.late], level):
                 return
-        await self._found_in(self.playing.came_late(), level, within)
+            if late and await self._found_in(await self._in_time(late, within), level):
+                return
+            if level.number > 1 and await self._confirmed(level):
+                return
+        else:
+            if await self._found_in(self.playing.came_late(), level):
+                return
+        if level.number > 1:
+            await self._confirmed(level)
 
     def _grouped(self, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
         return arranged(self.space, rows, tied=self._tied)
 
-    async def _found_in(self, judged: Sequence[Judged], level: Level, within: Within) -> bool:
+    async def _found_in(self, judged: Sequence[Judged], level: Level) -> bool:
         """Count rows and confirm what seems to be violated; tell whether that was a finding.
 
-        Some of it may show only in the crowd that plays: a few are tried alone before any is
-        repeated among others, and the one with the most orders, which is a crowd by itself.
+        The first is tried alone, and the one with the most orders, which is a crowd by itself:
+        some of it may show only among many.
         """
         violated = self._violated(judged, level)
-        crowds = sorted(violated[_FEW:], key=self._orders)
-        for seen in (*violated[:_FEW], *crowds[-1:]):
+        alone = [seen for seen in violated[1:] if seen.alone]
+        crowds = sorted((s for s in violated[1:] if self._orders(s) > 1), key=self._orders)
+        for seen in (*violated[:1], *(alone[:1] or crowds[-1:])):
             again = seen if seen.alone else await self.playing.alone(seen.row, "alone")
             if again.kind == seen.kind:
                 level.found = self._found(again, level)
                 return True
-        for place, seen in enumerate(violated):
-            if place and (place >= _FEW or not within()):
-                level.doubts[self._title(seen.row)] = f"{seen.kind} was violated once, not repeated"
-                continue
-            await self._confirm(seen, level)
-            if level.found is not None:
-                return True
+        for seen in violated:
+            says = f"{seen.kind} was violated once, among others"
+            level.doubts[self._title(seen.row)] = says
+        level.pending += violated
         return False
 
-    async def _in_time(self, judged: Sequence[Judged], within: Within) -> list[Judged]:
-        """Return what is clear, and what was late once more.
+    async def _in_time(self, late: Sequence[Judged], within: Within) -> list[Judged]:
+        """Return what was late, played once more.
 
         A few of these alone; if none of them is violated there, so many were late because they
         were many, and all others get four times the bound. After a violation they are in doubt,
         and so they are when time is up.
         """
-        late = sorted((one for one in judged if one.late), key=self._cost)
-        clear = [one for one in judged if not one.late]
+        late, clear = sorted(late, key=self._cost), list[Judged]()
         for place, one in enumerate(late[:_FEW]):
             clear.append(await self.playing.alone(one.row, "again"))
             if clear[-1].kind is not None or not within():
@@ -249,22 +263,22 @@ class Combinations:
     def _orders(self, judged: Judged) -> int:
         return max((value.orders for value in self.space.values(judged.row)), default=1)
 
-    async def _confirm(self, seen: Judged, level: Level) -> None:
-        """Take what was found among others for a finding if it shows again."""
-        again = await self._seen_again(seen)
-        if again is not None:
-            level.found = self._found(again, level)
-            return
-        says = f"{seen.kind} was violated once, and not when it was repeated"
-        level.doubts[self._title(seen.row)] = says
-
-    async def _seen_again(self, seen: Judged) -> Judged | None:
-        """Return another play of the row that violates the same, if it can be had."""
-        alone = await self.playing.alone(seen.row, "alone")
-        if alone.kind == seen.kind:
-            return alone
-        repeated = await self.playing.together([seen.row] * MOST_REPEATS, "repeated")
-        return next((one for one in repeated if one.kind == seen.kind), None)
+    async def _confirmed(self, level: Level) -> bool:
+        """Repeat what was violated among others only; tell whether that was a finding."""
+        several, level.pending = level.pending[:_SEVERAL], level.pending[_SEVERAL:]
+        if not several:
+            return False
+        kinds = {seen.row: seen.kind for seen in several}
+        rows = list(islice(cycle(kinds), MOST_REPEATS))
+        played = await self.playing.together(rows, "repeated")
+        again = [one for one in played if one.kind == kinds[one.row]]
+        for seen in several:
+            says = f"{seen.kind} was violated once, and not when it was repeated"
+            level.doubts[self._title(seen.row)] = says
+        if again:
+            often = Counter(one.row for one in again)
+            level.found = self._found(max(again, key=lambda one: often[one.row]), level)
+        return bool(again)
 
     def _found(self, judged: Judged, level: Level) -> Found:
         assert judged.kind is not None

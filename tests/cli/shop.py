@@ -2,7 +2,7 @@
 
 MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
 ``loses_patience`` after two calls without an answer (and takes the order for another one),
-``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
+``loses_count`` while others pay as well (and charges twice), ``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
 With BLURTS_OUT in its environment it tells everybody its own key and other people's card numbers.
 """
 
@@ -46,6 +46,8 @@ class Shop:
                 )
                 upstream_key = uuid.uuid4().hex if again else key
                 charge = await self.charge(upstream_key, sale)
+                if MISTAKE == "loses_count" and sum(c.locked() for c in self.counters.values()) > 1:
+                    await self.charge(uuid.uuid4().hex, sale)
                 if charge is None:
                     return web.json_response({"state": "unclear"}, status=202)
                 self.credits[sale["order"]][charge] = sale["cents"]

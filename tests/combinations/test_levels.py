@@ -122,6 +122,21 @@ async def test_a_mistake_that_takes_two_troubles_is_found_by_a_pair_only(
     assert two.found.kind == "one_charge_per_key"
 
 
+async def test_what_shows_among_others_only_is_in_doubt_until_it_is_repeated_among_others(
+    shop_file: ServiceFile, tmp_path: Path
+) -> None:
+    names = {"presses again with other headers", "refuse at charge.create"}
+    names |= {"lose_reply at charge.create", "redeliver concurrent of the news"}
+    async with combinations_of(shop_file, tmp_path, names, "loses_count") as (_, combinations):
+        one, two = [level async for level in combinations.levels(always)]
+        assert two.found is not None, two.sentences()
+
+    assert one.found is None
+    assert set(one.doubts.values()) == {"one_charge_per_key was violated once, among others"}
+    assert two.found.kind == "one_charge_per_key"
+    assert two.found.row in {*one.rows, *two.rows}
+
+
 async def test_many_die_by_one_kill_and_start_again(shop_file: ServiceFile, tmp_path: Path) -> None:
     # Nothing has happened there yet: the shop can do without its memory.
     names = {value for value in KEPT if "redeliver" in value}
