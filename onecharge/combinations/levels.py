@@ -210,13 +210,14 @@ class Combinations:
     async def _found_in(self, judged: Sequence[Judged], level: Level) -> bool:
         """Count rows and confirm what seems to be violated; tell whether that was a finding.
 
-        The first is tried alone, and the one with the most orders, which is a crowd by itself:
-        some of it may show only among many.
+        The first is tried alone, twice unless somebody dies in it, and the one with the most
+        orders, which is a crowd by itself: some of it may show only among many.
         """
         violated = self._violated(judged, level)
         alone = [seen for seen in violated[1:] if seen.alone]
         crowds = sorted((s for s in violated[1:] if self._orders(s) > 1), key=self._orders)
-        for seen in (*violated[:1], *(alone[:1] or crowds[-1:])):
+        first = [seen for seen in violated[:1] for _ in range(1 if self._cost(seen) else 2)]
+        for seen in (*first, *(alone[:1] or crowds[-1:])):
             again = seen if seen.alone else await self.playing.alone(seen.row, "alone")
             if again.kind == seen.kind:
                 level.found = self._found(again, level)

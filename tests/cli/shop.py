@@ -2,7 +2,8 @@
 
 MISTAKE in its environment has it make one: ``charges_every_press`` (and answers the same),
 ``loses_patience`` after two calls without an answer (and takes the order for another one),
-``loses_count`` while others pay as well (and charges twice), ``never_calls`` the provider, ``listens_elsewhere``, ``starts_once`` and never again.
+``loses_count`` while others pay as well (and charges twice), ``never_calls`` the provider,
+``listens_elsewhere``, ``starts_once`` and never again.
 With BLURTS_OUT in its environment it tells everybody its own key and other people's card numbers.
 """
 
