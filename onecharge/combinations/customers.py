@@ -114,7 +114,7 @@ def _slandered(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value,
         no = ({"fault": "decline", "operation": call.operation, "times": 1},)
         stories = [Forge(do="forge", signature=each) for each in get_args(ForgedSignature)]
         says = "is declined, and strangers say that he paid"
-        value = Value(says, (_PAY, *stories), no, ends=True)
+        value = Value(says, (_PAY, *stories), no, ends=True, lone=True)
         yield value, None if file.capabilities.webhooks else "the service takes no events"
 
 

@@ -213,7 +213,7 @@ def why_apart(one: Value, other: Value) -> str | None:
 
 
 _APART: Final[Sequence[tuple[Callable[[Value, Value], bool], str]]] = (
-    (lambda one, _: one.lone, "what takes long, or many orders, is tried alone"),
+    (lambda one, _: one.lone, "what takes long, or many orders or stories, is tried alone"),
     (
         lambda one, other: one.paced and other.at_once > 1,
         "whoever presses around the end of a request presses twice already",
