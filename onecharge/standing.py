@@ -12,6 +12,7 @@ Rule 2: the money is judged by the provider's ledger, whatever the drivers wrote
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -57,7 +58,11 @@ class Standing:
         began_s = time.monotonic()
         words = await _words()
         async with standing(
-            self._wanted.service_file, self._folder, seed=self._seed, mutant=self._wanted.mutant
+            self._wanted.service_file,
+            self._folder,
+            seed=self._seed,
+            mutant=self._wanted.mutant,
+            server_url=os.environ.get("DATABASE_URL"),
         ) as world:
             bound_s = await self._make_ready(world)
             if await words.readline() != f"{JUDGE}\n".encode():

@@ -77,17 +77,18 @@ def test_every_contract_is_kept(memory: Path) -> None:
     assert verdicts_of_the_linter(ROOT, memory) == dict.fromkeys(OFFENCES, "KEPT")
 
 
-@pytest.mark.parametrize("contract", OFFENCES)
-def test_a_contract_fails_when_it_is_broken(contract: str, memory: Path, tmp_path: Path) -> None:
-    file, offence = OFFENCES[contract]
+@pytest.mark.parametrize("half", [0, 1], ids=["one half", "the other half"])
+def test_those_contracts_fail_that_are_broken(half: int, memory: Path, tmp_path: Path) -> None:
+    broken = list(OFFENCES)[half::2]
     copy_the_packages(tmp_path)
-    with (tmp_path / file).open("a") as source:
-        source.write(f"\n{offence}\n")
+    for contract in broken:
+        file, offence = OFFENCES[contract]
+        with (tmp_path / file).open("a") as source:
+            source.write(f"\n{offence}\n")
 
     verdicts = verdicts_of_the_linter(tmp_path, memory)
 
-    assert verdicts[contract] == "BROKEN"
-    assert list(verdicts.values()).count("BROKEN") == 1
+    assert verdicts == dict.fromkeys(OFFENCES, "KEPT") | dict.fromkeys(broken, "BROKEN")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from onecharge.control import clean_control
 from onecharge.engine.explorer import explored, smallest
 from onecharge.engine.stage import CHARGED_TWICE, SCOPES, Stage
 from onecharge.service_file import read_service_file
+from onecharge.world.postgres import Postgres
 from onecharge.world.world import standing
 from tests.engine.toys import times
 
@@ -18,18 +19,19 @@ TWO = SCOPES["two-requests"]
 
 
 @asynccontextmanager
-async def stage_of(guard: str, folder: Path) -> AsyncIterator[Stage]:
+async def stage_of(guard: str, folder: Path, postgres: Postgres) -> AsyncIterator[Stage]:
     file = read_service_file(FILE)
     env = {**file.service.env, "GUARD": guard}
     file = file.model_copy(update={"service": file.service.model_copy(update={"env": env})})
-    async with standing(file, folder, seed=1, gated=True) as world:
+    server_url = postgres.url("postgres")
+    async with standing(file, folder, seed=1, gated=True, server_url=server_url) as world:
         await clean_control(world, seed=1)
         async with Stage.set_up(world, TWO, seed=1, bound_s=10, repeat="") as stage:
             yield stage
 
 
-async def test_the_right_one_is_exhausted_and_holds(tmp_path: Path) -> None:
-    async with stage_of("on_conflict", tmp_path) as stage:
+async def test_the_right_one_is_exhausted_and_holds(postgres: Postgres, tmp_path: Path) -> None:
+    async with stage_of("on_conflict", tmp_path, postgres) as stage:
         result = await explored(
             stage.make, stage.coverage(), systematically=times(1_000), by_chance=times(0)
         )
@@ -45,8 +47,10 @@ async def test_the_right_one_is_exhausted_and_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("guard", ["look_first", "lock_nothing"])
-async def test_a_race_between_statements_is_found_and_shrunk(guard: str, tmp_path: Path) -> None:
-    async with stage_of(guard, tmp_path) as stage:
+async def test_a_race_between_statements_is_found_and_shrunk(
+    guard: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    async with stage_of(guard, tmp_path, postgres) as stage:
         result = await explored(
             stage.make, stage.coverage(), systematically=times(100), by_chance=times(0)
         )
@@ -61,8 +65,10 @@ async def test_a_race_between_statements_is_found_and_shrunk(guard: str, tmp_pat
     assert verdict.verdict == "violated"
 
 
-async def test_a_race_inside_one_statement_is_found_by_all_at_once(tmp_path: Path) -> None:
-    async with stage_of("not_exists", tmp_path) as stage:
+async def test_a_race_inside_one_statement_is_found_by_all_at_once(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    async with stage_of("not_exists", tmp_path, postgres) as stage:
         result = await explored(
             stage.make, stage.coverage(), systematically=times(100), by_chance=times(0)
         )
