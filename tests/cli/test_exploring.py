@@ -84,7 +84,7 @@ def test_a_race_is_found_made_small_and_repeated(
     assert json.loads(json_text(again)) == verdict | {"duration_s": again.duration_s}
 
 
-@pytest.mark.timeout(240)  # four commands, two of which start a service and repeat it 20 times
+@pytest.mark.timeout(450)  # two processes of pytest, each with a service that it repeats 20 times
 def test_the_test_that_is_written_is_red_until_the_service_is_mended(
     postgres: Postgres, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .conftest import Shop, UnderWay
 
-DEADLINE_S = 60.0
+DEADLINE_S = 200.0
 FIRST, SECOND = "killed_between_commit_and_record", "rush_hour"  # each plays alone
 TWO = ("verify", "--scenario", FIRST, "--scenario", SECOND)
 

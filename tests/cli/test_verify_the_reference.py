@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
-DEADLINE_S = 100.0
+DEADLINE_S = 200.0
 SHORT = "badly_signed_events"
 
 

@@ -40,7 +40,7 @@ def test_serve_says_in_one_line_that_it_is_ready_and_ends_cleanly(under_way: "Un
 
         server.send_signal(signal.SIGTERM)
 
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=60)
     assert (server.returncode, out, err) == (0, "", "")
 
 
@@ -62,7 +62,7 @@ def test_serve_plays_a_provider_that_ignores_keys_and_keeps_no_journal(
         assert told("clock")["time_scale"] == 60
 
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize("option", ["--keys", "--journal", "--time-scale"])

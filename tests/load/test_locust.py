@@ -11,7 +11,7 @@ from onecharge.history.reading import read_history
 from onecharge.world.postgres import Postgres
 
 LOCUSTFILE = Path(__file__).parents[2] / "locustfile.py"
-DEADLINE_S = 110.0
+DEADLINE_S = 200.0
 
 
 def locust(folder: Path, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -20,7 +20,6 @@ from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.ports import free_port
 from onecharge.world.world import standing
 
-_THINKS_S = 0.2
 KEYED = {"Idempotency-Key": "{key}"}
 
 
@@ -32,11 +31,12 @@ class Shop:
     forgotten a key whenever one comes.
 
     The first ``deaf`` deliveries find nobody. ``marks_first`` says that it writes an event down,
-    thinks about it for a while, and drops it if its sender hangs up meanwhile.
+    thinks about it for ``thinks_s``, and drops it if its sender hangs up meanwhile.
     """
 
     hears_first: bool = False
     marks_first: bool = False
+    thinks_s: float = 0.0
     captures: bool = False
     deaf: int = 0
     by_key: bool = False
@@ -66,7 +66,7 @@ class Shop:
             if event_id in self.marked:
                 return
             self.marked.add(event_id)
-            await asyncio.sleep(_THINKS_S)
+            await asyncio.sleep(self.thinks_s)
         if event["type"] == "charge.captured":
             self.sales[event["data"]["charge"]["reference"]]["status"] = "succeeded"
 

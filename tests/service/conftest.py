@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 SECRET = "whsec_dGhlIHJlZmVyZW5jZSBzZXJ2aWNlJ3Mgc2VjcmV0"
 CUSTOMER = "cus-1"
 API_KEY = "sk_test"
-PATIENCE_S = 20.0  # how long a test waits for what must come; it is never waited for in full
+PATIENCE_S = 60.0  # how long a test waits for what must come; it is never waited for in full
 POLL_S = 0.02
 
 _serial = count(1)

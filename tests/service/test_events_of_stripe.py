@@ -30,7 +30,7 @@ def listen(shop: "Shop", secret: str = SECRET) -> None:
 
 async def delivered(shop: "Shop") -> list[str]:
     """Wait until every event so far is acknowledged; return their types."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while shop.simulator.undelivered():
             await asyncio.sleep(0.02)
     return [event.type for event in shop.simulator.provider.events.values()]

@@ -24,7 +24,7 @@ async def due(shop: "Shop", event: str = "evt-1", at: int = 0, **changes: Any) -
 
 async def settled(shop: "Shop", order: str = "ord-1", *, at: int = 0) -> str:
     """Wait until the charge that follows an acknowledged event has ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (status := await shop.status(order, at=at)) == "processing":
             await asyncio.sleep(0.01)
     return status
@@ -126,7 +126,7 @@ async def test_an_unclear_charge_of_an_invoice_is_found_out_by_the_reconciler(
     await shop.open(PROVIDER_TIMEOUT_S="0.3")
     shop.go_wrong({"fault": "time_out_after_commit", "operation": "charge.create", "times": 1})
     await due(shop)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await shop.rows("select 1 from operations where asked > 0"):
             await asyncio.sleep(0.01)
     shop.simulator.disarm()

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.service.conftest import Shop
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def _said(shop: "Shop", name: str) -> list[dict[str, Any]]:

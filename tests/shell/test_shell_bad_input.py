@@ -22,7 +22,7 @@ async def raw(world: "World", sent: bytes) -> tuple[int, bytes]:
     port = int(world.simulator.url().rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         head = await reader.readuntil(b"\r\n\r\n")
         lines = head.decode("latin-1").lower().split("\r\n")
         [length] = [int(line[15:]) for line in lines if line.startswith("content-length:")]

@@ -50,7 +50,7 @@ class Served:
     async def end(self, number: signal.Signals) -> tuple[int | None, bytes, bytes]:
         """Send a signal and return the exit code and what else was printed."""
         self.process.send_signal(number)
-        out, err = await asyncio.wait_for(self.process.communicate(), timeout=30)
+        out, err = await asyncio.wait_for(self.process.communicate(), timeout=60)
         return self.process.returncode, out, err
 
 
@@ -65,7 +65,7 @@ async def serving(loop: str) -> "AsyncIterator[Served]":
     )
     assert process.stdout is not None
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), timeout=30)
+        line = await asyncio.wait_for(process.stdout.readline(), timeout=60)
         ready = json.loads(line)
         assert ready["ready"] is True
         async with ClientSession() as http:
@@ -98,7 +98,7 @@ async def test_serve_breaks_replies_and_ends_although_somebody_waits(loop: str) 
             await served.charge()
         await served.arm("time_out_after_commit")
         waiting = asyncio.ensure_future(served.charge())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await served.get("/_sim/plan"))["rules"][0]["fired"] == 0:
                 pass
 

@@ -94,7 +94,7 @@ async def test_a_shop_that_does_not_answer_in_time_may_have_read_it(start: "Star
 
     [entry] = await world.journal.seen("unknown", what="attempt")
     assert entry.value["error"] == "timed out after 0.05 s"
-    assert world.shop.events == ["evt_1"]
+    assert world.shop.events in ([], ["evt_1"])  # a busy shop has not come to read it
 
 
 async def test_an_address_that_is_none_is_no_answer(world: "World") -> None:

@@ -38,7 +38,7 @@ class Hook:
 
     async def events(self, count: int, secret: str) -> list[stripe.Event]:
         """Wait for so many webhooks, and verify them as the library's users do."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(self.sent) < count:
                 self.news.clear()
                 await self.news.wait()

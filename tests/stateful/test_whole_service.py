@@ -27,7 +27,7 @@ PROFILE = settings.get_current_profile_name()
 EXAMPLES = {"dev": 10, "deep": 250}.get(PROFILE, 16)
 """Beside the explicit ones. Each plays real processes for half a second, or three with a kill."""
 
-TIMEOUT_S = {"deep": 3600}.get(PROFILE, 120)
+TIMEOUT_S = {"deep": 3600}.get(PROFILE, 240)
 
 NOTHING = "there was nothing to judge"
 """A plan whose only order is declined says nothing of effects. Any other doubt is our bug."""
@@ -72,7 +72,12 @@ def also(examples: list[Plan]) -> Callable[[Callable[..., None]], Callable[..., 
 
 @pytest.mark.timeout(TIMEOUT_S)
 @also([*one_of_each(), BOUND_TO_THE_KEY, LOOKED_UP])
-@settings(on_real_processes, max_examples=EXAMPLES, phases=WITHOUT_SHRINKING)
+@settings(
+    on_real_processes,
+    max_examples=EXAMPLES,
+    phases=WITHOUT_SHRINKING,
+    derandomize=PROFILE != "deep",  # that enough did fire must not depend on luck
+)
 @given(plan=plans())
 def test_no_plan_makes_the_reference_break_a_claim(
     reference: "Stage", tally: "Tally", plan: Plan

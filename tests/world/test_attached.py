@@ -32,10 +32,12 @@ async def running() -> AsyncIterator[str]:
     await runner.cleanup()
 
 
-def service_file(folder: Path, url: str, listen: str, more: str = "") -> ServiceFile:
+def service_file(
+    folder: Path, url: str, listen: str, more: str = "", *, ready_within_s: float = 60
+) -> ServiceFile:
     path = folder / "onecharge.toml"
     path.write_text(
-        f'[service]\nname = "shop"\nurls = ["{url}"]\nready_within_s = 0.2\n'
+        f'[service]\nname = "shop"\nurls = ["{url}"]\nready_within_s = {ready_within_s}\n'
         f'[provider]\ndialect = "generic"\nlisten = "{listen}"\n{more}\n'
         '[charge]\npath = "/charges"\n[webhook]\npath = "/hooks"\n'
         "[capabilities]\nread_back = false\neffects = false\n"
@@ -121,7 +123,8 @@ async def test_an_address_that_is_taken_is_the_files_mistake(running: str, tmp_p
 
 async def test_a_service_that_does_not_run_is_said_to_be_missing(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    file = service_file(tmp_path, url, f"127.0.0.1:{free_port()}")
+    listen = f"127.0.0.1:{free_port()}"
+    file = service_file(tmp_path, url, listen, ready_within_s=0.2)
 
     with pytest.raises(NotReady, match=r"service.urls: the service was not ready .* does it run\?"):
         async with standing(file, tmp_path / "run", seed=1):

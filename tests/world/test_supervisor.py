@@ -16,7 +16,7 @@ from onecharge.world import supervising
 from onecharge.world.supervisor import SpawnError, Supervisor, SupervisorGone
 
 FOREVER = ["sleep", "1000"]
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 ROOT = Path(__file__).parents[2]
 
 Spawn = Callable[..., Any]
