@@ -49,7 +49,12 @@ async def measure(figures: Figures, mutant: str, most: int) -> None:
             combinations = Combinations.of(world, seed=SEED, bound_s=bound_s, tied=passed.tied)
             began_s, used_s = time.monotonic(), processor_s()
             since_s = began_s
-            async for level in combinations.levels(lambda: time.monotonic() - since_s < BUDGET_S):
+
+            def within() -> bool:
+                return time.monotonic() - since_s < BUDGET_S
+
+            for level in combinations.levels(within):
+                await combinations.play(level, within)
                 took_s, cpu_s = time.monotonic() - began_s, processor_s() - used_s
                 tell(figures, mutant or "reference", level, took_s, cpu_s)
                 if level.number == most:

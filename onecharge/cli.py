@@ -339,9 +339,7 @@ def _complain(says: str) -> None:
 def _schedules(wanted: Target, seed: int, budget: Budget, parts: Parts) -> list[Schedules]:
     """Return what is explored: troubles and their pairs in one half of the time, then orders."""
     half = replace(budget, seconds=budget.seconds / 2)
-    singles = Troubles(wanted, seed, half, parts)
-    pairs = Troubles(wanted, seed, half, parts, after=singles)
-    return [singles, pairs, Exploration(wanted, seed, half, parts)]
+    return [Troubles(wanted, seed, half, parts), Exploration(wanted, seed, half, parts)]
 
 
 def _named(names: list[str]) -> list[Scenario]:

@@ -10,7 +10,7 @@ Rule 4: the first finding ends a level; rows are played in groups, never half a 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from typing import Final
@@ -164,25 +164,18 @@ class Combinations:
         """Return what this service cannot have, and what excludes each other, with the reasons."""
         return left_out(self.space)
 
-    def singles(self) -> Level:
-        """Return level 1, about to be played."""
-        return Level(1, self.space, self._grouped(self.space.singles()))
+    def levels(self, within: Within) -> Iterator[Level]:
+        """Yield level 1 and then, if it found nothing, level 2: each about to be played.
 
-    def pairs(self, singles: Level) -> Level:
-        """Return level 2, about to be played after level 1: it knows what calls were seen there."""
-        space = self.space.after(singles.calls)
-        groups = self._grouped([*space.pairs_in_one(), *space.covering()])
-        return Level(2, space, groups, pending=list(singles.pending))
-
-    async def levels(self, within: Within) -> AsyncIterator[Level]:
-        """Play level 1, then level 2; stop at the first finding, or when time is up."""
-        singles = self.singles()
-        await self.play(singles, within)
+        Play one before you ask for the next, which is made of what was seen. It takes seconds to
+        make, and there is none when time is up, unless something is still to be confirmed.
+        """
+        singles = Level(1, self.space, self._grouped(self.space.singles()))
         yield singles
         if singles.found is None and (within() or singles.pending):
-            pairs = self.pairs(singles)
-            await self.play(pairs, within)
-            yield pairs
+            space = self.space.after(singles.calls)
+            groups = self._grouped([*space.pairs_in_one(), *space.covering()])
+            yield Level(2, space, groups, pending=list(singles.pending))
 
     async def play(self, level: Level, within: Within) -> None:
         """Play a level to its end, to the first finding, or until time is up."""

@@ -103,13 +103,12 @@ class Space:
         )
 
     def singles(self) -> list[Row]:
-        """Return a row for each value that can show something alone, all others boring."""
-        return [self.row(dict([place])) for place in self.places() if self.value(place).alone]
+        """Return a row for each value that is one trouble and can show something by itself."""
+        return self._by_themselves(1)
 
     def pairs_in_one(self) -> list[Row]:
         """Return a row for each value that is two troubles by itself."""
-        double = (place for place in self.places() if self.value(place).troubles > 1)
-        return [self.row(dict([place])) for place in double]
+        return self._by_themselves(2)
 
     def covering(self) -> list[Row]:
         """Return rows that together contain every pair which is not excluded."""
@@ -136,6 +135,14 @@ class Space:
             if (upon := self.value(waiting).upon)
         }
         return Space(self.factors, brings)
+
+    def _by_themselves(self, troubles: int) -> list[Row]:
+        values = ((place, self.value(place)) for place in self.places())
+        return [
+            self.row(dict([place]))
+            for place, value in values
+            if value.troubles == troubles and not value.upon
+        ]
 
     def _why_apart(self, pair: Pair) -> str | None:
         for waiting, other in (pair, pair[::-1]):

@@ -74,11 +74,6 @@ class Value:
         """What it is called, and what that means."""
         return f"{self.name}: {self.means}" if self.means else self.name
 
-    @property
-    def alone(self) -> bool:
-        """Whether it is one trouble that can show something with all others boring."""
-        return not self.upon and self.troubles == 1
-
     def __repr__(self) -> str:
         return f"<Value {self.name}>"
 

@@ -1,4 +1,4 @@
-"""Every single trouble or every pair of them within a budget, and what to do about a finding.
+"""Every single trouble and every pair of them within a budget, and what to do about a finding.
 
 Rule 1: level 2 comes after level 1, which tells it what calls there are, and has the time that
         this left over. A level that there was no time for says so.
@@ -11,10 +11,12 @@ import asyncio
 import shlex
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from onecharge.combinations.levels import Combinations, Found, Level
+from onecharge.combinations.levels import Combinations, Level, Within
 from onecharge.combinations.smallest import Smallest, smallest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.tapes.shrinking import MOST_REPEATS
@@ -29,15 +31,15 @@ from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.world import World
 
 ASIDE: Final = f"{BATCHES}rows/"
+AS_FOUND: Final = f"{BATCHES}troubles-as-found"
+"""The history that tells of a finding whose smallest combination did not show it again."""
 
+_LEVELS: Final = {1: "every single trouble", 2: "every pair of troubles"}
 _FEW: Final = 3
 
 
 class Troubles:
-    """Plays a level in a world without gates: level 2 if it comes ``after`` level 1.
-
-    ``verdicts`` are those on what was found; ``left_s`` is what it left over of its time.
-    """
+    """Plays both levels in a world without gates; ``verdicts`` are those on what was found."""
 
     gated: Final = False
 
@@ -48,7 +50,6 @@ class Troubles:
         budget: Budget,
         parts: Parts,
         *,
-        after: "Troubles | None" = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.verdicts: list[ScenarioVerdict] = []
@@ -56,70 +57,59 @@ class Troubles:
         self._seed = seed
         self._budget = budget
         self._parts = parts
-        self._after = after
         self._clock = clock
-        self.level: Level | None = None
-        self.left_s = budget.seconds
 
     @property
     def names(self) -> list[str]:
         """What is to be explored."""
-        return ["level-1" if self._after is None else "level-2"]
-
-    @property
-    def _what(self) -> str:
-        return "every single trouble" if self._after is None else "every pair of troubles"
+        return list(map(_name, _LEVELS))
 
     async def through(self, world: World, bound_s: float, *, tied: bool) -> None:
-        """Play the level until a violation, or the end of the time."""
+        """Play the levels until a violation, or the end of the time."""
         self._parts.begin()
         if self._parts.found:
             self.leave_out()
             return
-        [name] = self.names
-        aside = f"{ASIDE}{name}/"
-        (world.folder / aside).mkdir(parents=True)
-        seconds = self._budget.seconds if self._after is None else self._after.left_s
-        ends_s = self._clock() + seconds
+        (world.folder / ASIDE).mkdir(parents=True)
+        ends_s = self._clock() + self._budget.seconds
         combinations = Combinations.of(
-            world, seed=self._seed, bound_s=bound_s, tied=tied, aside=aside
+            world, seed=self._seed, bound_s=bound_s, tied=tied, aside=ASIDE
         )
-        self.level = level = self._level_of(combinations)
-        try:
-            with self._parts.listener.playing(self._what):
-                await combinations.play(level, lambda: self._clock() < ends_s)
-        except asyncio.CancelledError:
-            self._parts.add(replace(self._part(level), doubt="interrupted"))
-            raise
-        self.left_s = max(0.0, ends_s - self._clock())
-        part = self._part(level)
-        if level.found is not None:
-            seconds = self._parts.seconds
-            found = await self._shown(world, combinations, level, bound_s)
-            part = replace(part, found=replace(found, seconds=seconds))
-        self._parts.add(part)
+
+        def within() -> bool:
+            return self._clock() < ends_s
+
+        left = dict(_LEVELS)
+        for level in combinations.levels(within):
+            with self._parts.listener.playing(left.pop(level.number)):
+                await self._play(combinations, level, within)
+            self._parts.add(await self._told(world, combinations, level, bound_s))
+        self._leave_out(left)
 
     def leave_out(self) -> None:
         """Say that nothing of it was begun, since there is a violation already."""
-        [name] = self.names
-        self._parts.add_unexplored(name, self._what)
+        self._leave_out(_LEVELS)
 
-    def _level_of(self, combinations: Combinations) -> Level:
-        if self._after is None:
-            return combinations.singles()
-        seen = self._after.level
-        return combinations.pairs(combinations.singles() if seen is None else seen)
+    def _leave_out(self, levels: Mapping[int, str]) -> None:
+        for number, what in levels.items():
+            self._parts.add_unexplored(_name(number), what)
 
-    def _part(self, level: Level) -> Part:
-        doubt = f"{len(level.doubts)} combination(s) are in doubt" if level.doubts else ""
-        return Part(
-            self.names[0],
-            self._what,
-            runs=level.played,
-            complete=level.complete,
-            says=tuple(level.sentences()),
-            doubt=doubt,
-        )
+    async def _play(self, combinations: Combinations, level: Level, within: Within) -> None:
+        try:
+            await combinations.play(level, within)
+        except asyncio.CancelledError:
+            self._parts.add(replace(_part(level), doubt="interrupted"))
+            raise
+
+    async def _told(
+        self, world: World, combinations: Combinations, level: Level, bound_s: float
+    ) -> Part:
+        """Return what is told of a level that was played."""
+        if level.found is None:
+            return _part(level)
+        seconds = self._parts.seconds
+        found = await self._shown(world, combinations, level, bound_s)
+        return replace(_part(level), found=replace(found, seconds=seconds))
 
     async def _shown(
         self, world: World, combinations: Combinations, level: Level, bound_s: float
@@ -135,7 +125,9 @@ class Troubles:
         again = [*self._wanted.words, "--seed", str(self._seed)]
         repeat = shlex.join(["onecharge", "run", str(self._parts.folder / FILE), *again])
         scenario = await self._played(world, small, bound_s, repeat, ends_s)
-        scenario = scenario or self._as_it_was_found(world, level.found)
+        if not scenario:
+            self.verdicts.append(told_by_its_row(world.folder, level.found.verdict))
+            scenario = AS_FOUND
         values = combinations.space.values(small.row)
         discovery = Discovery(
             kind=kind,
@@ -172,13 +164,30 @@ class Troubles:
                 break
         return ""
 
-    def _as_it_was_found(self, world: World, found: Found) -> str:
-        """Have the history in which it was found tell of it, since it did not show again."""
-        self.verdicts.append(found.verdict)
-        name = found.verdict.name
-        seen = world.folder / f"{BATCHES}troubles-as-found.jsonl"
-        shutil.copyfile(world.folder / f"{name}.jsonl", seen)
-        return name
+
+def told_by_its_row(folder: Path, verdict: ScenarioVerdict) -> ScenarioVerdict:
+    """Have the history of a row tell of what was found in it, since it did not show again.
+
+    It lies beside the others from now on, and the verdict on it has its name.
+    """
+    shutil.copyfile(folder / f"{verdict.name}.jsonl", folder / f"{AS_FOUND}.jsonl")
+    return replace(verdict, name=AS_FOUND)
+
+
+def _name(number: int) -> str:
+    return f"level-{number}"
+
+
+def _part(level: Level) -> Part:
+    doubt = f"{len(level.doubts)} combination(s) are in doubt" if level.doubts else ""
+    return Part(
+        _name(level.number),
+        _LEVELS[level.number],
+        runs=level.played,
+        complete=level.complete,
+        says=tuple(level.sentences()),
+        doubt=doubt,
+    )
 
 
 def _pressed(scenario: Scenario) -> str:

@@ -59,6 +59,14 @@ def always() -> bool:
     return True
 
 
+async def played(combinations: Combinations) -> list[Level]:
+    levels = []
+    for level in combinations.levels(always):
+        await combinations.play(level, always)
+        levels.append(level)
+    return levels
+
+
 def titles(space: Space, rows: list[Row]) -> set[str]:
     return {value.name for row in rows for value in space.values(row)}
 
@@ -67,7 +75,7 @@ async def test_the_right_one_holds_alone_and_in_pairs(
     shop_file: ServiceFile, tmp_path: Path
 ) -> None:
     async with combinations_of(shop_file, tmp_path) as (_, combinations):
-        one, two = [level async for level in combinations.levels(always)]
+        one, two = await played(combinations)
 
     assert one.complete, one.sentences()
     assert not one.never
@@ -86,7 +94,7 @@ async def test_a_second_charge_is_found_alone_shrunk_and_read_back_from_its_file
         world,
         combinations,
     ):
-        [level] = [level async for level in combinations.levels(always)]
+        [level] = await played(combinations)
         assert level.found is not None, level.sentences()
         small = await smallest(combinations.playing, level.found, most_runs=60)
         file = tmp_path / "counterexample.toml"
@@ -115,7 +123,7 @@ async def test_a_mistake_that_takes_two_troubles_is_found_by_a_pair_only(
         _,
         combinations,
     ):
-        one, two = [level async for level in combinations.levels(always)]
+        one, two = await played(combinations)
         assert two.found is not None, two.sentences()
 
     assert one.found is None
@@ -128,7 +136,7 @@ async def test_what_shows_among_others_only_is_in_doubt_until_it_is_repeated_amo
     names = {"presses again with other headers", "refuse at charge.create"}
     names |= {"lose_reply at charge.create", "redeliver concurrent of the news"}
     async with combinations_of(shop_file, tmp_path, names, "loses_count") as (_, combinations):
-        one, two = [level async for level in combinations.levels(always)]
+        one, two = await played(combinations)
         assert two.found is not None, two.sentences()
 
     assert one.found is None

@@ -85,7 +85,10 @@ def test_level_1_is_every_value_alone_but_those_that_follow_another(space: Space
     alone = [space.value(place) for row in rows for place in row.places]
     assert all(len(row.places) == 1 for row in rows)
     assert [value.name for value in alone] == [
-        value.name for each in space.factors for value in each.values[1:] if value.alone
+        value.name
+        for each in space.factors
+        for value in each.values[1:]
+        if value.troubles == 1 and not value.upon
     ]
 
 

@@ -8,11 +8,13 @@ import pytest
 from onecharge.control import clean_control
 from onecharge.explored import Part, Parts
 from onecharge.exploring.exploration import Budget
-from onecharge.exploring.troubles import Troubles
+from onecharge.exploring.troubles import AS_FOUND, ASIDE, Troubles, told_by_its_row
+from onecharge.history.reading import read_history
 from onecharge.report.pytest_file import TEST_FILE
 from onecharge.scenario_file import read_scenario_file
 from onecharge.stored_run import StoredRun
 from onecharge.targets import target
+from onecharge.verdict import judge_scenario
 from onecharge.world.world import standing
 
 
@@ -28,13 +30,11 @@ class Audience:
 @pytest.mark.museum
 async def test_a_key_for_every_attempt_is_found_by_a_single_trouble(tmp_path: Path) -> None:
     wanted, parts = target(None, "upstream_key_per_attempt"), Parts(tmp_path, Audience())
-    singles = Troubles(wanted, 1, Budget(60), parts)
-    pairs = Troubles(wanted, 1, Budget(60), parts, after=singles)
+    troubles = Troubles(wanted, 1, Budget(60), parts)
 
     async with standing(wanted.service_file, tmp_path, seed=1, mutant=wanted.mutant) as world:
         passed = await clean_control(world, seed=1)
-        for level in (singles, pairs):
-            await level.through(world, 5.0, tied=passed.tied)
+        await troubles.through(world, 5.0, tied=passed.tied)
 
     one, two = parts.all
     found = one.found
@@ -48,18 +48,26 @@ async def test_a_key_for_every_attempt_is_found_by_a_single_trouble(tmp_path: Pa
     test = (tmp_path / TEST_FILE).read_text()
     assert '"--mutant", "upstream_key_per_attempt", "--seed", "1"]' in test
     compile(test, "test", "exec")
-    assert singles.verdicts[-1].name == found.scenario
+    assert troubles.verdicts[-1].name == found.scenario
     again = StoredRun(tmp_path).judged()
     assert [verdict.name for verdict in again.scenarios] == [found.scenario]
     assert again.discovery(found.scenario, "one_charge_per_key") == found
+
+    violated = [
+        verdict
+        for history in sorted((tmp_path / ASIDE).glob("level-1-*.jsonl"))
+        if (verdict := judge_scenario(read_history(history), repeat="")).verdict == "violated"
+    ]
+    as_found = told_by_its_row(tmp_path, violated[0])
+    told = {verdict.name: verdict for verdict in StoredRun(tmp_path).judged().scenarios}
+    assert told[AS_FOUND].orders_violating("one_charge_per_key")
+    assert told[AS_FOUND].invariants == as_found.invariants
 
 
 def test_what_is_left_out_says_why(tmp_path: Path) -> None:
     parts = Parts(tmp_path, Audience())
 
-    singles = Troubles(target(None, None), 1, Budget(1), parts)
-    singles.leave_out()
-    Troubles(target(None, None), 1, Budget(1), parts, after=singles).leave_out()
+    Troubles(target(None, None), 1, Budget(1), parts).leave_out()
 
     assert [(part.name, part.verdict) for part in parts.all] == [
         ("level-1", "not_applicable"),

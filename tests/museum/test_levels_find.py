@@ -48,7 +48,8 @@ async def test_a_single_trouble_finds_a_mutant(
         passed = await clean_control(world, seed=1)
         bound_s = passed.bound_s(wanted.service_file.timing.settles_within_s)
         combinations = Combinations.of(world, seed=1, bound_s=bound_s, tied=passed.tied)
-        level = await anext(combinations.levels(lambda: True))
+        level = next(combinations.levels(lambda: True))
+        await combinations.play(level, lambda: True)
 
     assert level.number == 1
     assert level.found is not None, level.sentences()
@@ -81,7 +82,11 @@ async def test_a_pair_finds_a_mutant_that_no_single_trouble_finds(
         )
         playing = Playing(world, space, seed=1, bound_s=bound_s, repeat="")
         combinations = Combinations(playing, tied=passed.tied)
-        one, two = [level async for level in combinations.levels(lambda: True)]
+        levels = []
+        for level in combinations.levels(lambda: True):
+            await combinations.play(level, lambda: True)
+            levels.append(level)
+    one, two = levels
 
     assert one.complete, one.sentences()
     assert two.found is not None, two.sentences()
