@@ -28,7 +28,7 @@ def locust(folder: Path, *words: str, **env: str) -> "subprocess.CompletedProces
 
 
 def test_the_reference_holds_under_load_and_nothing_is_left_running(tmp_path: Path) -> None:
-    done = locust(tmp_path, "-u", "10", "-r", "10", "-t", "3s")
+    done = locust(tmp_path, "-u", "10", "-r", "20", "-t", "2s")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "onecharge: holds: " in done.stdout
@@ -41,7 +41,7 @@ def test_the_reference_holds_under_load_and_nothing_is_left_running(tmp_path: Pa
 def test_a_double_charge_under_load_ends_the_run_with_1(postgres: Postgres, tmp_path: Path) -> None:
     done = locust(
         tmp_path,
-        *("-u", "10", "-r", "10", "-t", "3s", "--mutant", "no_client_key_guard"),
+        *("-u", "10", "-r", "20", "-t", "2s", "--mutant", "no_client_key_guard"),
         DATABASE_URL=postgres.url("postgres"),
     )
 
