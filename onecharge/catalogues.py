@@ -179,8 +179,7 @@ def _museum() -> Table:
         runs = of_each[name]
         found = [run for run in runs if run["detected"]]
         if not found:
-            why_not = known[name].not_explored or "not found"
-            rows.append((name, why_not, "", "", ""))
+            rows.append((name, "not found", "", "", ""))
             continue
         by = ", ".join(dict.fromkeys(map(_found_by, found)))
         if len(found) < len(runs):

@@ -103,6 +103,7 @@ class Play:
             seed=self._seed,
             fair=self.scenario.fair,
             exercises=list(self.scenario.file.exercises),
+            claimed=list(self.scenario.file.claimed),
             plan=self.scenario.plan_with(rules),
             settles_within_s=self.bound_s,
             repeat=self.repeat,

@@ -93,7 +93,8 @@ class Kill(Section):
 class ScenarioFile(Section):
     """One named scenario.
 
-    ``claimed``: it asks for what a service is held to only if it claims it. ``alone``: nobody
+    ``claimed``: it asks for what a service is held to only if it claims it; then findings count,
+    though the provider may break its word. ``alone``: nobody
     else plays beside it, whatever it plans. ``outlasts_lease``: what is held for a while is held
     until the service's lease, where it declares a longer one, has run out.
     """

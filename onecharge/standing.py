@@ -86,6 +86,7 @@ class Standing:
             title=self._scenario.file.title,
             seed=self._seed,
             fair=self._scenario.fair,
+            claimed=list(self._scenario.file.claimed),
             plan=self._scenario.plan({}),
             settles_within_s=bound_s,
             repeat=self._repeat,

@@ -44,7 +44,7 @@ class Mutant:
     """The reference with one guard broken, as its file describes itself.
 
     ``violates`` is the invariant that it breaks first of all, ``shown_by`` a scenario in which that
-    is seen, if the library has one. ``not_explored`` says why exploring cannot find it.
+    is seen, if the library has one.
     """
 
     name: str
@@ -53,7 +53,6 @@ class Mutant:
     report: str
     bug_class: str
     shown_by: str | None
-    not_explored: str
 
 
 def target(service: Path | None, mutant: str | None) -> Target:
@@ -107,7 +106,6 @@ def _described(file: Path) -> Mutant:
         report=constants["REPORT"],
         bug_class=constants["CLASS"],
         shown_by=constants.get("SHOWN_BY"),
-        not_explored=constants.get("NOT_EXPLORED", ""),
     )
 
 

@@ -41,6 +41,7 @@ _CROWD: Final = 16
 
 _OFFSETS_MS: Final = (-10, 0, 10)
 _PAY: Final = Pay(do="pay")
+_PROMISED: Final = "bad_news_before_good_news"
 
 
 def customers(file: ServiceFile, made: Sequence[Call]) -> Factor:
@@ -51,6 +52,7 @@ def customers(file: ServiceFile, made: Sequence[Call]) -> Factor:
         *_unlike(file),
         *_declined(file, made),
         *_slandered(file, made),
+        *_misinformed(file, made),
         *_gone(file, made),
         *_for_others(file),
     ):
@@ -116,6 +118,20 @@ def _slandered(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value,
         says = "is declined, and strangers say that he paid"
         value = Value(says, (_PAY, *stories), no, ends=True, lone=True)
         yield value, None if file.capabilities.webhooks else "the service takes no events"
+
+
+def _misinformed(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:
+    """Yield what a provider may do that breaks its word, where a service claims to withstand it.
+
+    Both events come before the reply, so that nobody can ask in between.
+    """
+    for call in made[:1]:
+        before = {"fault": "deliver_before_reply", "operation": call.operation, "times": 1}
+        lie = {"fault": "success_after_failure", "operation": DELIVERY, "times": 1}
+        says = "waits while events say that he was declined, and then that he paid"
+        value = Value(says, faults=(before, lie), lone=True, claimed=(_PROMISED,))
+        withstood = _PROMISED in file.claims
+        yield value, None if withstood else "the service does not claim to withstand it"
 
 
 def _gone(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from onecharge.history.case import Claim
 from onecharge.history.story import Variant
 from onecharge.scenario_file import Kill
 from onecharge.steps import CrashDatabase, Step
@@ -49,6 +50,7 @@ class Value:
     nothing until one of them is made, because of another trouble. ``ends`` says that the bank
     says no, and no further call is made. ``variant`` is a press that must have been seen for the
     value to have been put to the test. ``meanwhile`` has the customers begin before a crash.
+    ``claimed`` is what the service claims beyond what is usual, and is held to here.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Value:
     ends: bool = False
     upon: frozenset[Call] = frozenset()
     variant: Variant | None = None
+    claimed: tuple[Claim, ...] = ()
     means: str = ""
 
     @property

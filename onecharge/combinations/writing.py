@@ -63,6 +63,7 @@ def _file_of(values: Sequence[Value]) -> ScenarioFile:
     return ScenarioFile(
         title=said,
         why=_WHY,
+        claimed=tuple(dict.fromkeys(claim for value in values for claim in value.claimed)),
         orders=max((value.orders for value in values), default=1),
         customer=Customer(presses=at_once, attempts=_ATTEMPTS, pause_ms=_PAUSE_MS),
         faults=tuple(faults),

@@ -3,7 +3,8 @@
 Rule 1: level 2 comes after level 1, which tells it what calls there are, and has the time that
         this left over. A level that there was no time for says so.
 Rule 2: the rows' histories lie apart: what counts of a finding is the smallest combination, played
-        once more as the scenario that its file holds.
+        once more as the scenario that its file holds; or the history in which it was found, where
+        it does not show again, or nothing could be made smaller and it took a long wait to see.
 Rule 3: what could not be settled is in doubt, and a run with doubts is never green.
 """
 
@@ -26,6 +27,7 @@ from onecharge.exploring.exploration import Budget
 from onecharge.exploring.kept import FILE, kept
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario
+from onecharge.side_by_side import LIVENESS
 from onecharge.targets import Target
 from onecharge.verdict import ScenarioVerdict, judge_scenario
 from onecharge.world.world import World
@@ -124,9 +126,12 @@ class Troubles:
         )
         again = [*self._wanted.words, "--seed", str(self._seed)]
         repeat = shlex.join(["onecharge", "run", str(self._parts.folder / FILE), *again])
-        scenario = await self._played(world, small, bound_s, repeat, ends_s)
+        # Where it took a long wait to see it, to wait once more adds nothing.
+        seen = kind in LIVENESS and small.row == level.found.row
+        scenario = "" if seen else await self._played(world, small, bound_s, repeat, ends_s)
         if not scenario:
-            self.verdicts.append(told_by_its_row(world.folder, level.found.verdict))
+            verdict = replace(level.found.verdict, repeat=repeat)
+            self.verdicts.append(told_by_its_row(world.folder, verdict))
             scenario = AS_FOUND
         values = combinations.space.values(small.row)
         discovery = Discovery(

@@ -26,10 +26,11 @@ CAPABILITIES: Final = frozenset(
 )
 
 
-Claim = Literal["provider_ignores_keys", "one_charge_per_order"]
+Claim = Literal["provider_ignores_keys", "bad_news_before_good_news", "one_charge_per_order"]
 """What a service can say that it does beyond what is usual: it is then held to it.
 
-An order is paid once under any number of keys; or also where the provider honours none.
+An order is paid once under any number of keys, or also where the provider honours none; or it is
+known to be paid once the provider says so, though it said before that it was not.
 """
 
 CONFIRMED_AT: Final = 4
@@ -41,8 +42,9 @@ class Run:
     """What the run was meant to be.
 
     ``absent`` are the capabilities declared absent, ``rules`` the names in the plan, ``claims``
-    the unfair scenarios that the service claims to withstand, ``exercises`` the invariants that
-    it was planned to put to the test beside those that every run does.
+    what the service says that it does beyond what is usual, ``claimed`` what of that the scenario
+    asks for, ``exercises`` the invariants that it was planned to put to the test beside those
+    that every run does.
     """
 
     scenario: str = ""
@@ -52,11 +54,16 @@ class Run:
     rules: tuple[str, ...] = ()
     claims: frozenset[str] = frozenset()
     exercises: frozenset[str] = frozenset()
+    claimed: frozenset[str] = frozenset()
 
     @property
     def can_violate(self) -> bool:
-        """Whether findings count: a fair scenario, or one that the service claims to withstand."""
-        return self.fair or self.scenario in self.claims
+        """Whether findings count: a fair scenario, or one that the service claims to withstand.
+
+        It claims that by the scenario's name, or the scenario asks for nothing that it does not.
+        """
+        asked_for = bool(self.claimed) and self.claimed <= self.claims
+        return self.fair or self.scenario in self.claims or asked_for
 
 
 @dataclass(frozen=True, slots=True)

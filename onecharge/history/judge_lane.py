@@ -21,6 +21,7 @@ def run_in(value: Mapping[str, Any]) -> Run:
         rules=tuple(str(rule["name"]) for rule in value.get("plan", ()) if "name" in rule),
         claims=frozenset(value.get("claims", ())),
         exercises=frozenset(value.get("exercises", ())),
+        claimed=frozenset(value.get("claimed", ())),
     )
 
 

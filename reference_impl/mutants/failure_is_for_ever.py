@@ -12,8 +12,7 @@ from reference_impl.store import Store
 VIOLATES = "answers_tell_the_truth"
 CLASS = "K30"
 REPORT = "C34"
-SHOWN_BY = None  # no fair scenario of the library reaches it yet
-NOT_EXPLORED = "it takes a provider that tells of a failure before a success, which is unfair"
+SHOWN_BY = "bad_news_before_good_news"  # unfair, and the reference claims to withstand it
 
 
 class Mutant(Store):

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from onecharge.history import Record, case_of
 from onecharge.history.buckets import buckets
 from onecharge.history.case import CAPABILITIES
@@ -37,6 +39,15 @@ def test_an_unfair_scenario_counts_where_the_service_claims_to_withstand_it(
 
     assert not tell(**unfair).case().run.can_violate
     assert tell(**unfair, claims=["provider_ignores_keys"]).case().run.can_violate
+
+
+@pytest.mark.parametrize("claims", [[], ["provider_ignores_keys"], ["one_charge_per_order"]])
+def test_an_unfair_scenario_counts_where_it_asks_for_nothing_but_what_is_claimed(
+    tell: type["Tale"], claims: list[str]
+) -> None:
+    asks = {"fair": False, "claimed": ["one_charge_per_order"], "claims": claims}
+
+    assert tell(**asks).case().run.can_violate == ("one_charge_per_order" in claims)
 
 
 def test_an_empty_history_is_an_empty_case() -> None:
