@@ -4,7 +4,7 @@ Rule 1: a pair counts once both came about in one row.
 Rule 2: what is found among many is looked for again: at four times the bound if it may be late,
         then alone, then many times over. What does not show again is in doubt: neither green nor
         a finding. Level 1 leaves the last of it to level 2, whose first rows may show the same
-        every time.
+        every time: with a doubt these are played even if time is up.
 Rule 3: a sentence on coverage says what was played and came about, and nothing else.
 Rule 4: the first finding ends a level; rows are played in groups, never half a group.
 """
@@ -74,6 +74,8 @@ class Level:
     """The rows in which everything that they plan came about."""
     calls: dict[Place, frozenset[Call]] = field(default_factory=dict)
     """The calls that were made where only one call was struck, by what struck it."""
+    cut: bool = False
+    """Whether time was up before it began, and only its first rows are played, for the doubts."""
     pending: list[Judged] = field(default_factory=list)
     """What was violated among others, and not alone: it is yet to be repeated."""
     doubts: dict[str, str] = field(default_factory=dict)
@@ -98,7 +100,8 @@ class Level:
     @property
     def complete(self) -> bool:
         """Whether every row was played to an end that leaves no doubt, and nothing was found."""
-        return self.played == len(self.rows) and not self.doubts and self.found is None
+        played = not self.cut and self.played == len(self.rows)
+        return played and not self.doubts and self.found is None
 
     @property
     def never(self) -> list[str]:
@@ -124,6 +127,8 @@ class Level:
             wanted = len({place for row in self.rows for place in row.places})
             came = f"{len(self.came_about)} of {wanted} troubles came about"
             return f"level 1, every single trouble: {rows}; {came}"
+        if self.cut:
+            return f"level 2, every pair of troubles: {rows}; there was no time for the others"
         pairs, excluded = len(self.space.pairs), len(self.space.excluded)
         came = f"{len(self.together)} of {pairs} pairs came about in one row"
         return f"level 2, every pair of troubles: {rows}; {came}; {excluded} pairs are excluded"
@@ -168,19 +173,20 @@ class Combinations:
         """Yield level 1 and then, if it found nothing, level 2: each about to be played.
 
         Play one before you ask for the next, which is made of what was seen. It takes seconds to
-        make, and there is none when time is up, unless something is still to be confirmed.
+        make, and there is none when time is up; with a doubt there are its first rows.
         """
         singles = Level(1, self.space, self._grouped(self.space.singles()))
         yield singles
-        if singles.found is None and (within() or singles.pending):
+        if singles.found is None and (within() or singles.doubts):
             space = self.space.after(singles.calls)
-            groups = self._grouped([*space.pairs_in_one(), *space.covering()])
-            yield Level(2, space, groups, pending=list(singles.pending))
+            cut = not within()
+            rows = [*space.pairs_in_one(), *(() if cut else space.covering())]
+            yield Level(2, space, self._grouped(rows), cut=cut, pending=list(singles.pending))
 
     async def play(self, level: Level, within: Within) -> None:
         """Play a level to its end, to the first finding, or until time is up."""
         for group in level.groups:
-            if not within():
+            if not (within() or level.cut):
                 break
             judged = await self.playing.together(group, f"level-{level.number}")
             level.played += len(group)
