@@ -99,6 +99,7 @@ def test_the_library_has_what_it_promises() -> None:
     assert all(scenario.named for scenario in scenarios.values())
     unfair = {name for name, each in scenarios.items() if not each.fair}
     assert unfair == {
+        "bad_news_before_good_news",
         "events_never_come",
         "keys_are_forgotten",
         "lookups_lag",
