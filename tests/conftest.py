@@ -27,6 +27,10 @@ settings.load_profile(
     os.environ.get("ONECHARGE_HYPOTHESIS") or ("ci" if os.environ.get("CI") else "dev")
 )
 
+# No test speaks TLS to a stranger, and each of hundreds of processes that import aiohttp would load
+# every certificate of the machine.
+os.environ["SSL_CERT_FILE"] = ""
+
 _serial = count(1)
 
 
