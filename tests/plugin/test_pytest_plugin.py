@@ -8,6 +8,9 @@ pytest_plugins = ["pytester"]
 
 SHOP = Path(__file__).parent.parent / "cli"
 
+OTHERS = ("locust", "schemathesis", "hypothesispytest", "pytest_cov", "anyio")
+"""Plug-ins that happen to be here, and take longer to import than ours."""
+
 PAYING = """
 import json
 import urllib.error
@@ -109,7 +112,8 @@ def run(pytester: pytest.Pytester, tests: str, *options: str) -> pytest.RunResul
         "asyncio_default_fixture_loop_scope = function"
     )
     pytester.makepyfile(paying=PAYING, test_it=tests)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v", *options)
+    without = [f"-pno:{name}" for name in ("cacheprovider", *OTHERS)]
+    return pytester.runpytest_subprocess(*without, "-v", *options)
 
 
 def test_a_project_is_told_the_truth_about_its_provider(pytester: pytest.Pytester) -> None:

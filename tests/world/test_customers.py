@@ -16,7 +16,7 @@ from onecharge.service_file import ServiceFile
 from onecharge.world.customers import Customers
 from onecharge.world.orders import of_tenant, orders_of
 
-WITHIN_S = 5.0
+WITHIN_S = 60.0
 
 BASE: dict[str, Any] = {
     "service": {"name": "shop", "command": ["none"]},
