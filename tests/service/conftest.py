@@ -66,6 +66,7 @@ class Shop:
     simulator: Simulator
     journal: Journal
     database_url: str
+    database: psycopg.AsyncConnection[dict[str, Any]]
     client: aiohttp.ClientSession
     supervisor: Supervisor
     folder: Path
@@ -301,11 +302,8 @@ class Shop:
 
     async def rows(self, query: str, *values: object) -> Sequence[dict[str, Any]]:
         """Ask the database itself, in a transaction of its own."""
-        async with await psycopg.AsyncConnection.connect(
-            self.database_url, row_factory=dict_row
-        ) as connection:
-            asked = await connection.execute(query.encode(), values)
-            return await asked.fetchall() if asked.description else []
+        asked = await self.database.execute(query.encode(), values)
+        return await asked.fetchall() if asked.description else []
 
     async def until(self, query: str) -> None:
         """Wait until a query finds something."""
@@ -350,9 +348,15 @@ async def _shop(
     journal = Journal()
     simulator = Simulator(dialect=dialect, sink=journal)
     await simulator.start()
-    async with AsyncExitStack() as closing, aiohttp.ClientSession() as client:
+    async with (
+        await psycopg.AsyncConnection.connect(
+            database_url, autocommit=True, row_factory=dict_row
+        ) as database,
+        AsyncExitStack() as closing,
+        aiohttp.ClientSession() as client,
+    ):
         closing.push_async_callback(simulator.stop)
-        shop = Shop(simulator, journal, database_url, client, supervisor, folder, closing)
+        shop = Shop(simulator, journal, database_url, database, client, supervisor, folder, closing)
         await shop.empty()
         yield shop
         simulator.disarm()
