@@ -9,6 +9,7 @@ import gc
 import importlib.util
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
@@ -30,6 +31,10 @@ settings.load_profile(
 # No test speaks TLS to a stranger, and each of hundreds of processes that import aiohttp would load
 # every certificate of the machine.
 os.environ["SSL_CERT_FILE"] = ""
+
+# Nor does any of them compile what another one has compiled, as containers often have it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _serial = count(1)
 
