@@ -49,7 +49,7 @@ class Found:
     """A combination that breaks the service: which, what of, and after how many rows.
 
     ``scenario`` is an ordinary one: a file can hold it, and ``onecharge run`` plays it. ``verdict``
-    is that on the row when it was found again.
+    is that on the row when it was found again. ``rivals`` violated the same, in the same playing.
     """
 
     scenario: Scenario
@@ -57,6 +57,7 @@ class Found:
     after: int
     row: Row
     verdict: ScenarioVerdict
+    rivals: tuple[Row, ...] = ()
 
 
 @dataclass(slots=True)
@@ -219,7 +220,8 @@ class Combinations:
         for seen in (*first, *(alone[:1] or crowds[-1:])):
             again = seen if seen.alone else await self.playing.alone(seen.row, "alone")
             if again.kind == seen.kind:
-                level.found = self._found(again, level)
+                rivals = (one.row for one in violated if one.kind == again.kind)
+                level.found = self._found(again, level, list(dict.fromkeys(rivals)))
                 return True
         for seen in violated:
             says = f"{seen.kind} was violated once, among others"
@@ -251,7 +253,12 @@ class Combinations:
             elif one.kind is None and one.verdict.reasons:
                 level.doubts[self._title(one.row)] = one.verdict.reasons[0]
         violated = [one for one in judged if one.kind is not None and not one.in_doubt]
-        return sorted(violated, key=lambda one: (self._cost(one), _RANKS.index(one.kind or "")))
+        return sorted(violated, key=self._worth_a_try)
+
+    def _worth_a_try(self, judged: Judged) -> tuple[int, int, int]:
+        """Return what sorts rows: who dies last, the worst first, and of these the simplest."""
+        assert judged.kind is not None
+        return self._cost(judged), _RANKS.index(judged.kind), len(judged.row.places)
 
     def _cost(self, judged: Judged) -> int:
         """Return how much it takes to see a row again: first come those in which nobody dies."""
@@ -280,10 +287,11 @@ class Combinations:
             level.found = self._found(max(again, key=lambda one: often[one.row]), level)
         return bool(again)
 
-    def _found(self, judged: Judged, level: Level) -> Found:
+    def _found(self, judged: Judged, level: Level, rivals: Sequence[Row] = ()) -> Found:
         assert judged.kind is not None
-        scenario = scenario_of(self.space, judged.row, "counterexample")
-        return Found(scenario, judged.kind, level.played, judged.row, judged.verdict)
+        row, others = judged.row, tuple(one for one in rivals if one != judged.row)
+        scenario = scenario_of(self.space, row, "counterexample")
+        return Found(scenario, judged.kind, level.played, row, judged.verdict, others)
 
     def _title(self, row: Row) -> str:
         return scenario_of(self.space, row, "row").file.title

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from onecharge.combinations.levels import Combinations, Level, Within
-from onecharge.combinations.smallest import Smallest, smallest
+from onecharge.combinations.smallest import Smallest, smallest, surest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.explored import Clock, Discovery, Part, Parts
@@ -121,9 +121,8 @@ class Troubles:
         kind = level.found.kind
         self._parts.listener.step(f"{kind} violated in level {level.number}: shrinking")
         ends_s = self._clock() + self._budget.seconds
-        small = await smallest(
-            combinations.playing, level.found, within=lambda: self._clock() < ends_s
-        )
+        found = await surest(combinations.playing, level.found)
+        small = await smallest(combinations.playing, found, within=lambda: self._clock() < ends_s)
         again = [*self._wanted.words, "--seed", str(self._seed)]
         repeat = shlex.join(["onecharge", "run", str(self._parts.folder / FILE), *again])
         # Where it took a long wait to see it, to wait once more adds nothing.
