@@ -75,6 +75,8 @@ class Level:
     """The rows in which everything that they plan came about."""
     calls: dict[Place, frozenset[Call]] = field(default_factory=dict)
     """The calls that were made where only one call was struck, by what struck it."""
+    urgent: bool = False
+    """Whether there are doubts that its first rows may settle: they are played in any case."""
     cut: bool = False
     """Whether time was up before it began, and only its first rows are played, for the doubts."""
     pending: list[Judged] = field(default_factory=list)
@@ -178,16 +180,18 @@ class Combinations:
         """
         singles = Level(1, self.space, self._grouped(self.space.singles()))
         yield singles
-        if singles.found is None and (within() or singles.doubts):
+        urgent = bool(singles.doubts)
+        if singles.found is None and (within() or urgent):
             space = self.space.after(singles.calls)
             cut = not within()
-            rows = [*space.pairs_in_one(), *(() if cut else space.covering())]
-            yield Level(2, space, self._grouped(rows), cut=cut, pending=list(singles.pending))
+            groups = self._grouped([*space.pairs_in_one(), *(() if cut else space.covering())])
+            pending = list(singles.pending)
+            yield Level(2, space, groups, urgent=urgent, cut=cut, pending=pending)
 
     async def play(self, level: Level, within: Within) -> None:
         """Play a level to its end, to the first finding, or until time is up."""
         for group in level.groups:
-            if not (within() or level.cut):
+            if not (within() or (level.urgent and not level.played)):
                 break
             judged = await self.playing.together(group, f"level-{level.number}")
             level.played += len(group)
