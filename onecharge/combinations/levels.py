@@ -3,7 +3,7 @@
 Rule 1: a pair counts once both came about in one row.
 Rule 2: what is found among many is looked for again: at four times the bound if it may be late,
         then alone, then many times over. What does not show again is in doubt: neither green nor
-        a finding. Level 1 leaves the last of it to level 2, whose first rows may show the same
+        a finding. Level 1 leaves what is little to level 2, whose first rows may show the same
         every time: with a doubt these are played even if time is up.
 Rule 3: a sentence on coverage says what was played and came about, and nothing else.
 Rule 4: the first finding ends a level; rows are played in groups, never half a group.
@@ -200,7 +200,8 @@ class Combinations:
                 return
             if late and await self._found_in(await self._in_time(late, within), level):
                 return
-            if level.number > 1 and await self._confirmed(level):
+            many = len(level.pending) > _SEVERAL  # whatever is broken there will show again
+            if (many or level.number > 1) and await self._confirmed(level):
                 return
         else:
             if await self._found_in(self.playing.came_late(), level):
@@ -276,7 +277,8 @@ class Combinations:
 
     async def _confirmed(self, level: Level) -> bool:
         """Repeat what was violated among others only; tell whether that was a finding."""
-        several, level.pending = level.pending[:_SEVERAL], level.pending[_SEVERAL:]
+        few_first = sorted(level.pending, key=self._orders)  # many orders take long
+        several, level.pending = few_first[:_SEVERAL], few_first[_SEVERAL:]
         if not several:
             return False
         kinds = {seen.row: seen.kind for seen in several}
