@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 from figures import Figures, arguments
 
-from onecharge.combinations.levels import Combinations, Level
+from onecharge.combinations.level import Level
+from onecharge.combinations.levels import Combinations
 from onecharge.control import clean_control
 from onecharge.loops import run_to_end
 from onecharge.targets import target

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Final
 
-from onecharge.combinations.levels import Found, Within
+from onecharge.combinations.level import Found
+from onecharge.combinations.levels import Within
 from onecharge.combinations.playing import Playing
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.writing import scenario_of

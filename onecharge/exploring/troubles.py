@@ -17,7 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from onecharge.combinations.levels import Combinations, Level, Within
+from onecharge.combinations.level import Level
+from onecharge.combinations.levels import Combinations, Within
 from onecharge.combinations.smallest import Smallest, smallest, surest
 from onecharge.combinations.writing import as_toml
 from onecharge.engine.tapes.shrinking import MOST_REPEATS

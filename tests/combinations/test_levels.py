@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from onecharge.combinations.factors import factors_of
-from onecharge.combinations.levels import Combinations, Level, left_out
+from onecharge.combinations.level import Level
+from onecharge.combinations.levels import Combinations, left_out
 from onecharge.combinations.playing import Playing
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.smallest import smallest, surest
