@@ -41,30 +41,15 @@ class Stop:
         on_release: Callable[[], None],
         standing: Standing,
     ) -> None:
+        self.place: Final = place
+        self.order: Final = order
+        self.standing: Final = standing
         self._on_release = on_release
-        self._standing = standing
         self._parking = parking
-        self._place = place
-        self._order = order
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
-        return f"<Stop {self._place}>"
-
-    @property
-    def place(self) -> Place:
-        """Where in the execution it is."""
-        return self._place
-
-    @property
-    def order(self) -> str | None:
-        """Whose event it is."""
-        return self._order
-
-    @property
-    def standing(self) -> Standing:
-        """How it stands to who waits for it."""
-        return self._standing
+        return f"<Stop {self.place}>"
 
     def release(self) -> None:
         """Let it go on; once only."""
@@ -109,28 +94,19 @@ async def stop(
 class ParkedCall:
     """A provider call which is held at a seam."""
 
+    standing: Standing = "under way"
+
     def __init__(self, parking: Parking, gates: Gates, held: HeldCall) -> None:
         self._parking = parking
         self._gates = gates
         self._held = held
         lane = parking.chains.of(held.call, stays=True)
-        self._place = parking.places.next(lane, f"{held.operation} {held.seam}")
+        self.place: Final = parking.places.next(lane, f"{held.operation} {held.seam}")
+        self.order: Final = held.order
         self._released = False
 
     def __repr__(self) -> str:
-        return f"<parked call {self._place}>"
-
-    @property
-    def place(self) -> Place:
-        return self._place
-
-    @property
-    def order(self) -> str | None:
-        return self._held.order
-
-    @property
-    def standing(self) -> Standing:
-        return "under way"
+        return f"<parked call {self.place}>"
 
     @property
     def operation(self) -> str:
@@ -140,7 +116,7 @@ class ParkedCall:
     @property
     def first(self) -> bool:
         """Whether it is the first of its chain and has only just been received."""
-        return self._held.seam == "on_receive" and self._place.nth == 1
+        return self._held.seam == "on_receive" and self.place.nth == 1
 
     def release(self) -> None:
         if self._released:

@@ -10,7 +10,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from onecharge.engine.gates.door import Door
 from onecharge.engine.gates.habits import Habits
@@ -26,43 +26,28 @@ def nobodys(_text: str, _said: bytes) -> str | None:
 
 
 class Held(ABC):
-    """A command that has arrived and has not been passed on: it is waited for what to do."""
+    """A command that has arrived and has not been passed on: it is waited for what to do.
+
+    ``text`` is what is said, in the words of the client; of a large command, the beginning.
+    """
+
+    standing: Standing = "under way"
 
     def __init__(self, gate: "Gate", place: Place, text: str, said: bytes) -> None:
+        self.place: Final = place
+        self.text: Final = text
+        self.order: Final = gate.order_of(text, said)
         self._gate = gate
         self._parked = False
-        self._place = place
-        self._text = text
-        self._order = gate.order_of(text, said)
         self.decided = False
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._place}>"
-
-    @property
-    def place(self) -> Place:
-        """Where in the execution it is."""
-        return self._place
-
-    @property
-    def text(self) -> str:
-        """What is said, in the words of the client; of a large command, the beginning."""
-        return self._text
-
-    @property
-    def order(self) -> str | None:
-        """The reference of the order that it is about, where that can be told."""
-        return self._order
+        return f"<{type(self).__name__} {self.place}>"
 
     @property
     @abstractmethod
     def writes(self) -> bool:
         """Whether it changes what is stored, or ends what did: all others only read."""
-
-    @property
-    def standing(self) -> Standing:
-        """The service waits for it."""
-        return "under way"
 
     def release(self) -> None:
         """Pass it on."""

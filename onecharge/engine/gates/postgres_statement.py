@@ -1,7 +1,7 @@
 """A statement that the gate before PostgreSQL holds, and the answer to one that was blocked."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from onecharge.engine.gates.gate import Held
 from onecharge.engine.gates.postgres_refusals import REFUSALS
@@ -91,25 +91,15 @@ class Woken:
     standing: Standing = "woken"
 
     def __init__(self, way: "Gated", statement: Statement) -> None:
+        self.place: Final = statement.place
+        self.order: Final = statement.order
         self._way = way
         self._parking = way.gate.parking
-        self._place = statement.place
-        self._order = statement.order
         self._said: list[bytes] = []
         self._over = False
 
     def __repr__(self) -> str:
-        return f"<Woken {self._place}>"
-
-    @property
-    def place(self) -> Place:
-        """Where in the execution the statement is."""
-        return self._place
-
-    @property
-    def order(self) -> str | None:
-        """The reference of the order that the statement is about."""
-        return self._order
+        return f"<Woken {self.place}>"
 
     def keeps(self, data: bytes) -> bool:
         """Keep what the server says, and wait; False where nothing is to be kept any more."""
