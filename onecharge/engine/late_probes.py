@@ -144,7 +144,7 @@ class _Probe:
         self._parking.chains.moves(self._first.lane)
         self._follow(f"{self._first.lane} {self._first.what} #1", lambda: self._begin(self._first))
         seen = -1
-        while not all(task.done() for task in self._tasks) or not self._answered_both():
+        while not self._answered_both():
             if self._tasks[0].done() and len(self._tasks) == 1:
                 self._measure()
                 self._cancel_timers()  # it took less than was measured: nothing is left to wait for
@@ -198,7 +198,7 @@ class _Probe:
             self._course.releases.append(names[index])
         loop = asyncio.get_running_loop()
         after_s = self._probes.after_s(name, index) if index else 0.0
-        if index and after_s < 0:
+        if after_s < 0:
             self._begin(self._second)
             self._timers.append(loop.call_later(-after_s, go_on))
             return

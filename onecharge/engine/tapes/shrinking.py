@@ -15,7 +15,7 @@ Rule 6: nothing here runs anything: whoever asks brings ``run``, and may run wha
 
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from onecharge.engine.tapes.tape import Tape
@@ -86,12 +86,7 @@ async def shrunk(
     ``within`` tells whether there is time to try another; what is in hand then is repeated.
     """
     shrinking = _Shrinking(tape.trimmed, kind, run, pin, most_runs=most_runs, within=within)
-    small = await shrinking.to_the_end(repeat or run)
-    if small.failed or small.tape == tape.trimmed or repeat is None:
-        return small
-    failed = await shrinking.times(MOST_REPEATS, tape.trimmed, repeat)
-    runs = small.runs + MOST_REPEATS
-    return replace(small, tape=tape.trimmed, failed=failed, runs=runs, minimal=False, pinned=None)
+    return await shrinking.to_the_end(repeat)
 
 
 class _Shrinking:
@@ -117,9 +112,10 @@ class _Shrinking:
         self._tried = 1
         self._clean: dict[str, int] = {}  # how often a candidate was seen not to fail
 
-    async def to_the_end(self, repeat: Run) -> Shrunk:
+    async def to_the_end(self, repeat: Run | None) -> Shrunk:
+        found = self._tape
         if self._affordable:
-            confirmed = await self.times(CONFIRMED_BY, self._tape, self._run)
+            confirmed = await self._times(CONFIRMED_BY, self._tape, self._run)
             self._failed += confirmed
             self._tried += CONFIRMED_BY
             if confirmed < CONFIRMED_BY and self._pin is not None:
@@ -132,7 +128,10 @@ class _Shrinking:
         while self._affordable and await self._one_step():
             pass
         minimal = self._affordable
-        failed = await self.times(MOST_REPEATS, self._tape, repeat)
+        failed = await self._times(MOST_REPEATS, self._tape, repeat or self._run)
+        if repeat is not None and not failed and self._tape != found:
+            self._tape, self._pinned, minimal = found, None, False
+            failed = await self._times(MOST_REPEATS, self._tape, repeat)
         return Shrunk(
             self._tape,
             self._kind,
@@ -149,15 +148,14 @@ class _Shrinking:
         pinned = await pin()
         if pinned is None or pinned.trimmed == self._tape:
             return
-        failed = await self.times(CONFIRMED_BY, pinned.trimmed, self._run)
+        failed = await self._times(CONFIRMED_BY, pinned.trimmed, self._run)
         if failed > confirmed:
             self._tape, self._pinned = pinned.trimmed, Pinned(confirmed, failed)
             self._failed, self._tried = failed, CONFIRMED_BY
 
-    async def times(self, repeats: int, tape: Tape, run: Run) -> int:
+    async def _times(self, repeats: int, tape: Tape, run: Run) -> int:
         """Return how many of so many repeats fail."""
-        self._runs += repeats
-        return sum([await run(tape) == self._kind for _ in range(repeats)])
+        return sum([await self._fails(tape, run) for _ in range(repeats)])
 
     @property
     def _affordable(self) -> bool:
@@ -218,7 +216,7 @@ class _Shrinking:
         for repeat in range(1, min(MOST_REPEATS, wanted - clean_before) + 1):
             if not self._affordable:
                 return False
-            if await self._fails(candidate):
+            if await self._fails(candidate, self._run):
                 self._tape = candidate
                 # What is known of how often it fails is kept, and counts less with every step.
                 self._failed = self._failed // 2 + 1
@@ -234,9 +232,9 @@ class _Shrinking:
         error = math.sqrt(p * (1 - p) / (self._tried + 2))
         return max(0.04, p - error)
 
-    async def _fails(self, tape: Tape) -> bool:
+    async def _fails(self, tape: Tape, run: Run) -> bool:
         self._runs += 1
-        return await self._run(tape) == self._kind
+        return await run(tape) == self._kind
 
 
 def _clean_repeats(p: float) -> int:
