@@ -102,7 +102,7 @@ def _patient() -> Iterator[Value]:
 
 def _declined(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:
     for call in made[:1]:
-        no = ({"fault": "decline", "operation": call.operation, "times": 1},)
+        no = (_declining(call),)
         again, anew = PressAgain(do="press"), PressAgain(do="press", variant="new_key")
         yield Value("is declined and presses again", (_PAY, again), no, ends=True), None
         says = "is declined and presses again under a new key"
@@ -113,7 +113,7 @@ def _declined(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, 
 def _slandered(file: ServiceFile, made: Sequence[Call]) -> Iterator[tuple[Value, str | None]]:
     """Yield what strangers say of a declined order: nothing of it can be verified."""
     for call in made[:1]:
-        no = ({"fault": "decline", "operation": call.operation, "times": 1},)
+        no = (_declining(call),)
         stories = [Forge(do="forge", signature=each) for each in get_args(ForgedSignature)]
         says = "is declined, and strangers say that he paid"
         value = Value(says, (_PAY, *stories), no, ends=True, lone=True)
@@ -168,6 +168,10 @@ def _impatient() -> Iterator[Value]:
             steps=(Leave(do="leave", after_ms=HELD_MS // 2), _PAY),
             faults=(standing(seam),),
         )
+
+
+def _declining(call: Call) -> dict[str, Any]:
+    return {"fault": "decline", "operation": call.operation, "times": 1}
 
 
 def standing(seam: str) -> dict[str, Any]:

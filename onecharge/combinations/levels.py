@@ -10,7 +10,6 @@ Rule 2: the first finding ends a level; rows are played in groups, never half a 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import cycle, islice
 from typing import Final
 
 from onecharge.combinations.factors import calls_in, factors_of
@@ -19,7 +18,6 @@ from onecharge.combinations.level import Found, Level
 from onecharge.combinations.playing import Judged, Playing
 from onecharge.combinations.rows import Row, Space
 from onecharge.combinations.writing import scenario_of
-from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.healing import CONFIRM
 from onecharge.history.reading import read_segment
 from onecharge.invariants import invariants
@@ -183,8 +181,7 @@ class Combinations:
         if not several:
             return False
         kinds = {seen.row: seen.kind for seen in several}
-        rows = list(islice(cycle(kinds), MOST_REPEATS))
-        played = await self.playing.together(rows, "repeated")
+        played = await self.playing.by_turns(list(kinds), "repeated")
         again = [one for one in played if one.kind == kinds[one.row]]
         for seen in several:
             says = f"{seen.kind} was violated once, and not when it was repeated"

@@ -8,6 +8,7 @@ Rule 2: a value came about if the history shows it: its faults fired, its press 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 
 from onecharge.combinations.factors import calls_in
 from onecharge.combinations.rows import Pair, Place, Row, Space
@@ -15,6 +16,7 @@ from onecharge.combinations.staged import StagedPlay, perform_staged
 from onecharge.combinations.values import Call
 from onecharge.combinations.writing import planned, scenario_of
 from onecharge.engine.stage import kind_of
+from onecharge.engine.tapes.shrinking import MOST_REPEATS
 from onecharge.history.records import Record
 from onecharge.phases import Play, perform
 from onecharge.scenario_file import Scenario
@@ -91,6 +93,10 @@ class Playing:
         await perform_staged(self._world, plays, self._seed)
         untied = money_of_nobody(self._world.recorder.records) if len(plays) > 1 else None
         return [self._judged(row, play, untied) for row, play in zip(rows, plays, strict=True)]
+
+    async def by_turns(self, rows: Sequence[Row], label: str) -> list[Judged]:
+        """Play rows side by side, one after the other again and again, until there are enough."""
+        return await self.together(list(islice(cycle(rows), MOST_REPEATS)), label)
 
     async def alone(self, row: Row, label: str) -> Judged:
         """Play one row as the scenario that a file would hold, and nothing beside it."""

@@ -12,7 +12,6 @@ Rule 4: of rows that violate the same it is begun with one that does so every ti
 
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
 from typing import Final
 
 from onecharge.combinations.level import Found
@@ -53,11 +52,10 @@ async def surest(playing: Playing, found: Found) -> Found:
     """
     if not found.rivals or found.kind in LIVENESS:
         return found
-    rows = list(islice(cycle([found.row, *found.rivals[:_RIVALS]]), MOST_REPEATS))
-    played = await playing.together(rows, "rivals")
+    played = await playing.by_turns([found.row, *found.rivals[:_RIVALS]], "rivals")
+    plays = Counter(one.row for one in played)
     shown = Counter(one.row for one in played if one.kind == found.kind)
-    often = {row: shown[row] / rows.count(row) for row in dict.fromkeys(rows)}
-    row = max(often, key=often.__getitem__)
+    row = max(plays, key=lambda row: shown[row] / plays[row])
     return replace(found, row=row, scenario=scenario_of(playing.space, row, "counterexample"))
 
 
